@@ -1,0 +1,179 @@
+"""The axes of the rules: one frozen dataclass each, with the pagat game's values as defaults.
+
+The meaning of each field is its docstring; what clashes with what is in ``checks.py``; the hand
+sizes and trumps that follow are worked out in ``schedule.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Repeat = int | Literal["players"]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Hand sizes over the game."""
+
+    shape: Literal["constant", "up", "down", "up_down", "down_up", "explicit"] = "down_up"
+    """How the hand size changes from deal to deal."""
+    sizes: tuple[int, ...] = ()
+    """The hand sizes, for the shape "explicit" only."""
+    deals: int | None = None
+    """How many deals, for the shape "constant" in a game without a target score."""
+    low: int = 1
+    """Smallest hand size."""
+    high: int | Literal["max"] = 10
+    """Largest hand size; "max" is the most that the pack can serve."""
+    step: int = 1
+    """Difference between neighbouring hand sizes."""
+    repeat_low: Repeat = 1
+    """How often the smallest hand size is dealt in a row; "players" is once for each player."""
+    repeat_high: Repeat = 1
+    """How often the largest hand size is dealt in a row."""
+    repeat_each: Repeat = 1
+    """How often each entry of the finished list is dealt in a row."""
+    overflow: Literal["scale", "plateau", "error"] = "scale"
+    """Where ``high`` is more than the pack can serve: lower the peak, cap each deal, or refuse."""
+    max_deals: int | None = None
+    """Cut the schedule after so many deals."""
+
+
+@dataclass(frozen=True)
+class Trump:
+    """Where the trump suit comes from."""
+
+    method: Literal[
+        "turn_up", "dealer_last_card", "fixed", "rotation", "random_suit", "none"
+    ] = "turn_up"
+    """The next card, the dealer's own last card, one suit, suits in rotation, chance, no trump."""
+    suit: str | None = None
+    """The suit's letter, for the method "fixed"."""
+    rotation: tuple[str, ...] = ()
+    """Suit letters, "NT" for no-trump, from deal 1 on, for the method "rotation"."""
+    exhausted: Literal["no_trump", "dealer_last_card", "random_suit", "forbid"] = "no_trump"
+    """What "turn_up" does in a deal that leaves no card to turn."""
+    no_trump_deals: Literal["none", "final", "largest"] = "none"
+    """Deals without trumps and without a turned card: the game's last, or all of the top size."""
+    revealed: Literal["before_bidding", "after_bidding"] = "before_bidding"
+    """When the players learn the trump suit, where a card or chance decides it."""
+
+
+@dataclass(frozen=True)
+class Bidding:
+    """How bids are made. Legal bids are 0 to the hand size, one each, final."""
+
+    order: Literal["sequential", "simultaneous"] = "sequential"
+    """In turn from eldest, or all at once."""
+    hook: Literal["none", "last_bidder"] = "last_bidder"
+    """Whether the last bidder may not make the bids total the hand size."""
+    hook_min_hand: int = 1
+    """The smallest hand size in which the hook applies."""
+    announce: bool = False
+    """Whether the scorekeeper announces over, under or even after the bidding."""
+
+
+@dataclass(frozen=True)
+class Play:
+    """Duties in the play. Following suit is always one."""
+
+    first_lead: Literal["eldest", "highest_bidder"] = "eldest"
+    """Who leads to the first trick; of several highest bidders the first in bidding order."""
+    trump_lead: Literal["anytime", "after_first_trick", "after_broken", "when_forced"] = "anytime"
+    """When a trump may be led by a seat that holds another suit too; "broken" means played."""
+    head_led_suit: bool = False
+    """Whether a seat that follows must beat the best card of the led suit if it can, as long as
+    the trick is not ruffed."""
+    void: Literal["any", "must_trump", "must_overtrump_else_trump", "must_overtrump_else_free"] = (
+        "any"
+    )
+    """What a seat without the led suit must play."""
+
+
+@dataclass(frozen=True)
+class NilScore:
+    """Points of a nil bid: ``base + per_card * hand_size``."""
+
+    base: int = 0
+    per_card: int = 0
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """Points of a deal from bid, tricks won and hand size; see ``schedule.points_table``."""
+
+    exact_bonus: int = 10
+    exact_per_trick: int = 1
+    exact_per_trick_sq: int = 0
+    miss_per_trick: int = 1
+    miss_per_diff: int = 0
+    miss_per_diff_sq: int = 0
+    miss_per_diff_tri: int = 0
+    """Times 1 + 2 + ... + tricks off."""
+    miss_constant: int = 0
+    nil_made: NilScore | None = None
+    """Replaces the whole score of a made bid of nil."""
+    nil_missed: NilScore | None = None
+    """Replaces the whole score of a missed bid of nil."""
+    table: tuple[tuple[tuple[int, ...], ...], ...] | None = None
+    """Points by [hand size - 1][bid][tricks won]; replaces everything above."""
+
+
+@dataclass(frozen=True)
+class End:
+    """When the game ends: with the schedule, or at a target score."""
+
+    target: int | None = None
+    """The game ends after the deal in which a score reaches this; None: with the schedule."""
+    max_deals: int | None = None
+    """The game ends after so many deals at the latest, for games with a target."""
+
+
+@dataclass(frozen=True)
+class Settlement:
+    """What is paid at the end of a game; it sums to zero."""
+
+    kind: Literal["none", "differences", "pool"] = "none"
+    """Nothing, score differences between every pair, or a pool for the winner."""
+    rate: float = 1.0
+    """Paid for each point of difference."""
+    ante: float = 1.0
+    """What each player pays into the pool."""
+
+
+SCORINGS: dict[str, Scoring] = {
+    "common": Scoring(),
+    "simple": Scoring(miss_per_trick=0),
+    "bonus_only": Scoring(exact_per_trick=0, miss_per_trick=0),
+    "off_bid": Scoring(miss_per_trick=0, miss_per_diff=1),
+    "hoerr": Scoring(miss_per_trick=0, miss_per_diff=1, miss_constant=10),
+    "squares": Scoring(
+        exact_per_trick=0, exact_per_trick_sq=1, miss_per_trick=0, miss_per_diff_sq=1
+    ),
+    "escalating": Scoring(
+        exact_per_trick=0, exact_per_trick_sq=1, miss_per_trick=0, miss_per_diff_tri=5
+    ),
+    "progressive": Scoring(exact_per_trick=0, exact_per_trick_sq=1),
+    "wizard": Scoring(exact_bonus=20, exact_per_trick=10, miss_per_trick=0, miss_per_diff=10),
+    "pocha": Scoring(exact_per_trick=5, miss_per_trick=0, miss_per_diff=5),
+    "romanian": Scoring(exact_bonus=5, miss_per_trick=0, miss_per_diff=1),
+    "podrida": Scoring(exact_per_trick=3, miss_per_trick=0, miss_per_diff=3),
+    "plump": Scoring(miss_per_trick=0, nil_made=NilScore(5, 0)),
+    "judgement_x10": Scoring(
+        exact_bonus=0,
+        exact_per_trick=10,
+        miss_per_trick=0,
+        miss_per_diff=10,
+        nil_made=NilScore(10, 0),
+    ),
+    "skull_king": Scoring(
+        exact_bonus=0,
+        exact_per_trick=20,
+        miss_per_trick=0,
+        miss_per_diff=10,
+        nil_made=NilScore(0, 10),
+        nil_missed=NilScore(0, -10),
+    ),
+}
+"""The named scorings, with the numbers of their sources (see ``docs/rules.md``)."""

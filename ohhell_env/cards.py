@@ -1,0 +1,145 @@
+"""Cards and packs: numbering, names, and the pack as an axis of the rules.
+
+A card is the number ``suit * 13 + rank``, where ``suit`` and ``rank`` count through ``Pack.suits``
+and ``Pack.ranks`` (low to high). With the standard pack 0 is the two of clubs and 51 the ace of
+spades. A removed card leaves a gap: the others keep their numbers. Numbers 52 to 59 are kept for
+cards outside the suits (Wizards and Jesters).
+
+A card is written as rank, then suit: ``"TH"`` is the ten of hearts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ohhell_env.errors import NotationError, RulesError
+
+Card = int
+"""A card number, ``suit * 13 + rank``."""
+
+RANKS_PER_SUIT = 13
+NUM_CARD_CODES = 60
+"""Card numbers go up to 59: four suits of 13, and room for eight cards outside the suits."""
+
+STANDARD_SUITS = ("C", "D", "H", "S")
+STANDARD_RANKS = ("2", "3", "4", "5", "6", "7", "8", "9", "T", "J", "Q", "K", "A")
+SPANISH_SUITS = ("O", "C", "E", "B")
+"""Oros (coins), copas (cups), espadas (swords), bastos (clubs)."""
+SPANISH_RANKS = ("2", "4", "5", "6", "7", "S", "C", "K", "3", "A")
+"""Sota (S), caballo (C), rey (K); three and ace rank above the king."""
+
+
+@dataclass(frozen=True)
+class Pack:
+    """The cards in play.
+
+    >>> Pack().size
+    52
+    >>> Pack(removed=("2C",)).size
+    51
+    """
+
+    suits: tuple[str, ...] = STANDARD_SUITS
+    """One letter per suit, one to four of them."""
+    ranks: tuple[str, ...] = STANDARD_RANKS
+    """One letter per rank from low to high, up to thirteen of them."""
+    removed: tuple[str, ...] = ()
+    """Names of cards taken out of the pack, known to everybody."""
+    specials: Literal["none"] = "none"
+    """Cards outside the suits; none yet."""
+
+    def __post_init__(self) -> None:
+        for label, letters, most in (("suits", self.suits, 4), ("ranks", self.ranks, 13)):
+            _check_letters(f"pack.{label}", letters, most)
+        for name in self.removed:
+            _check_removed(self, name)
+        if len(set(self.removed)) != len(self.removed):
+            raise RulesError(f"pack.removed: a card is named twice in {self.removed!r}")
+        ordered = tuple(sorted(self.removed, key=lambda name: parse_card(name, self)))
+        object.__setattr__(self, "removed", ordered)
+
+    @property
+    def cards(self) -> tuple[Card, ...]:
+        """The card numbers of the pack, ascending."""
+        out = {parse_card(name, self) for name in self.removed}
+        numbers = (
+            suit * RANKS_PER_SUIT + rank
+            for suit in range(len(self.suits))
+            for rank in range(len(self.ranks))
+        )
+        return tuple(card for card in numbers if card not in out)
+
+    @property
+    def size(self) -> int:
+        """How many cards the pack has."""
+        return len(self.suits) * len(self.ranks) - len(self.removed)
+
+
+def _check_letters(where: str, letters: tuple[str, ...], most: int) -> None:
+    if not 1 <= len(letters) <= most:
+        raise RulesError(f"{where}: 1 to {most} letters are allowed, got {len(letters)}")
+    for letter in letters:
+        if len(letter) != 1 or not (letter.isdigit() or (letter.isascii() and letter.isupper())):
+            raise RulesError(
+                f"{where}: each must be one capital letter or digit, got {letter!r} in {letters!r}"
+            )
+    if len(set(letters)) != len(letters):
+        raise RulesError(f"{where}: every letter may stand once, got {letters!r}")
+
+
+def _check_removed(pack: Pack, name: str) -> None:
+    try:
+        parse_card(name, pack)
+    except NotationError as error:
+        raise RulesError(f"pack.removed: {error}") from None
+
+
+STANDARD_PACK = Pack()
+
+
+def suit_of(card: Card) -> int:
+    """Returns the suit index of a card."""
+    return card // RANKS_PER_SUIT
+
+
+def rank_of(card: Card) -> int:
+    """Returns the rank index of a card, 0 = lowest."""
+    return card % RANKS_PER_SUIT
+
+
+def card_name(card: Card, pack: Pack = STANDARD_PACK) -> str:
+    """Returns the name of a card, rank then suit.
+
+    >>> card_name(34)
+    'TH'
+
+    Raises:
+        NotationError: The number is no card of the (unstripped) pack.
+    """
+    suit, rank = divmod(int(card), RANKS_PER_SUIT)
+    if not (0 <= suit < len(pack.suits) and 0 <= rank < len(pack.ranks)):
+        raise NotationError(f"card number {card!r} is not in the pack {_spell(pack)}")
+    return pack.ranks[rank] + pack.suits[suit]
+
+
+def parse_card(text: str, pack: Pack = STANDARD_PACK) -> Card:
+    """Returns the number of a named card; small letters are right too.
+
+    >>> parse_card("TH"), parse_card("as")
+    (34, 51)
+
+    Raises:
+        NotationError: The text names no card of the (unstripped) pack.
+    """
+    name = text.strip().upper() if isinstance(text, str) else ""
+    if len(name) != 2 or name[0] not in pack.ranks or name[1] not in pack.suits:
+        raise NotationError(
+            f"{text!r} is not a card: write a rank ({''.join(pack.ranks)}) "
+            f"and a suit ({''.join(pack.suits)}), as in {pack.ranks[-1] + pack.suits[-1]!r}"
+        )
+    return pack.suits.index(name[1]) * RANKS_PER_SUIT + pack.ranks.index(name[0])
+
+
+def _spell(pack: Pack) -> str:
+    return f"of ranks {''.join(pack.ranks)} and suits {''.join(pack.suits)}"

@@ -1,0 +1,236 @@
+"""The variants: each one a row of settings over the defaults, with its source.
+
+The defaults (``Rules()``) are the pagat game with common scoring. What each variant is and where
+its rules come from is told in ``docs/rules.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ohhell_env.cards import SPANISH_RANKS, SPANISH_SUITS, STANDARD_RANKS, STANDARD_SUITS
+from ohhell_env.errors import RulesError, nearest
+
+Settings = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One variant of the game."""
+
+    title: str
+    """Its name at the table."""
+    source: str
+    """Where its rules come from."""
+    settings: Settings | Callable[[int], Settings]
+    """Settings that differ from the defaults, or a function of the number of players."""
+    usual: tuple[int, int] = (3, 7)
+    """The usual numbers of players, from and to; other numbers work as far as the pack goes."""
+
+
+def _stripped(players: int) -> tuple[str, ...]:
+    """Romanian Whist plays with the top 8n cards: 2n ranks in four suits."""
+    if 2 * players > len(STANDARD_RANKS):
+        raise RulesError(
+            f"romanian_whist: players must be 2 to 6 (eight cards each from 52), got {players}"
+        )
+    low = STANDARD_RANKS[: len(STANDARD_RANKS) - 2 * players]
+    return tuple(rank + suit for suit in STANDARD_SUITS for rank in low)
+
+
+_SPRUCE: Settings = {
+    "schedule": {"shape": "up", "high": 15},
+    "bidding": {"hook": "none"},
+    "trump": {"no_trump_deals": "final"},
+    "scoring": "simple",
+}
+
+VARIANTS: dict[str, Variant] = {
+    "oh_well": Variant(
+        "Oh! Well",
+        "Phillips and Westall, as told by Wikipedia",
+        {
+            "schedule": {"shape": "constant", "high": "max"},
+            "trump": {"method": "dealer_last_card"},
+            "bidding": {"hook": "none"},
+            "end": {"target": 100},
+            "settlement": "differences",
+        },
+    ),
+    "nomination_whist": Variant(
+        "Nomination Whist, Contract Whist",
+        "Arnold 2011, as told by Wikipedia",
+        {"schedule": {"shape": "down_up", "high": 7}, "first_dealer": "first_jack"},
+    ),
+    "up_and_down_the_river": Variant("Up and Down the River", "Wikipedia", {}, usual=(4, 8)),
+    "oh_pshaw": Variant(
+        "Oh Pshaw",
+        "Bicycle, as told by Wikipedia",
+        {
+            "schedule": {"shape": "up", "high": 15},
+            "bidding": {"hook": "none", "announce": True},
+            "scoring": "simple",
+        },
+    ),
+    "british_oh_hell": Variant(
+        "British Oh Hell",
+        "Parlett, as told by Wikipedia",
+        {
+            "schedule": {"shape": "up", "high": "max"},
+            "bidding": {"hook": "none"},
+            "scoring": "bonus_only",
+        },
+    ),
+    "blackout": Variant(
+        "Oh Hell with simple scoring: Blackout, Blob",
+        "McLeod, pagat.com",
+        {"first_dealer": "high_card", "scoring": "simple"},
+    ),
+    "oh_hell": Variant("Oh Hell", "McLeod, pagat.com", {"first_dealer": "high_card"}),
+    "spruce": Variant("Oh Hell as at thesprucecrafts", "thesprucecrafts.com", _SPRUCE),
+    "la_podrida": Variant(
+        "La Podrida",
+        "thesprucecrafts.com",
+        {**_SPRUCE, "play": {"void": "must_trump"}},
+    ),
+    "kachuful": Variant(
+        "Kachuful, Judgement",
+        "Wikipedia, Kachufool",
+        {
+            "schedule": {"shape": "up", "high": "max"},
+            "trump": {"method": "rotation", "rotation": ("S", "D", "C", "H")},
+            "scoring": "simple",
+        },
+        usual=(3, 6),
+    ),
+    "rikiki": Variant(
+        "Rikiki",
+        "scordatura.hu, hogyankell.hu; its scoring is our assumption",
+        lambda players: {
+            "pack": {"removed": ("2C",) if players == 3 else ()},
+            "schedule": {
+                "shape": "up_down",
+                "high": "max",
+                "repeat_high": 2,
+                "repeat_each": "players",
+            },
+            "trump": {"exhausted": "random_suit"},
+            "play": {"void": "must_trump"},
+            "scoring": "simple",
+        },
+        usual=(3, 6),
+    ),
+    "pocha": Variant(
+        "Pocha",
+        "ludoteka, conexionpocha, Fournier",
+        lambda players: {
+            "pack": {
+                "suits": SPANISH_SUITS,
+                "ranks": SPANISH_RANKS,
+                "removed": tuple("2" + suit for suit in SPANISH_SUITS) if players == 3 else (),
+            },
+            "schedule": {
+                "shape": "up_down",
+                "high": "max",
+                "repeat_low": "players",
+                "repeat_high": "players",
+            },
+            "trump": {"exhausted": "dealer_last_card"},
+            "play": {"head_led_suit": True, "void": "must_overtrump_else_free"},
+            "scoring": "pocha",
+        },
+        usual=(3, 6),
+    ),
+    "romanian_whist": Variant(
+        "Romanian Whist",
+        "pagat.com, romwhist",
+        lambda players: {
+            "pack": {"removed": _stripped(players)},
+            "schedule": {
+                "shape": "up_down",
+                "high": 8,
+                "repeat_low": "players",
+                "repeat_high": "players",
+            },
+            "play": {"void": "must_trump"},
+            "scoring": "romanian",
+        },
+        usual=(3, 6),
+    ),
+    "boerenbridge": Variant(
+        "Boerenbridge",
+        "Wikipedia, Dutch",
+        {
+            "schedule": {"shape": "up_down", "high": "max"},
+            "bidding": {"hook_min_hand": 4},
+            "blind_one_card": "first",
+            "scoring": "romanian",
+        },
+    ),
+    "podrida": Variant(
+        "Podrida",
+        "acanomas.com",
+        {
+            "schedule": {"shape": "down_up", "high": "max", "repeat_low": "players"},
+            "scoring": "podrida",
+        },
+        usual=(3, 8),
+    ),
+    "plump": Variant(
+        "Plump",
+        "Wikipedia, Swedish",
+        {
+            "schedule": {"shape": "down_up", "high": 10, "repeat_low": "players"},
+            "trump": {"method": "none"},
+            "play": {"first_lead": "highest_bidder"},
+            "scoring": "plump",
+        },
+        usual=(2, 5),
+    ),
+    "escalating": Variant(
+        "Oh Hell with escalating penalties",
+        "a public online game",
+        {
+            "schedule": {"shape": "down_up", "high": 10, "repeat_low": "players"},
+            "trump": {"exhausted": "forbid"},
+            "scoring": "escalating",
+        },
+        usual=(3, 6),
+    ),
+    "open_spiel_oh_hell": Variant(
+        "Oh Hell as in OpenSpiel",
+        "OpenSpiel, oh_hell",
+        lambda players: {
+            "schedule": {"shape": "explicit", "sizes": (51 // max(players, 1),)},
+            "trump": {"exhausted": "forbid"},
+        },
+    ),
+}
+
+
+def variants() -> tuple[str, ...]:
+    """Returns the names of all variants, for ``Rules.preset``."""
+    return tuple(VARIANTS)
+
+
+def preset_settings(name: str, players: int | None) -> Settings:
+    """Returns the keyword values of ``Rules`` for a variant.
+
+    Raises:
+        RulesError: Unknown name (the nearest are named), or an impossible number of players.
+    """
+    if name not in VARIANTS:
+        raise RulesError(f"unknown variant {name!r}: {nearest(name, VARIANTS)}")
+    seats = 4 if players is None else players
+    if not isinstance(seats, int) or isinstance(seats, bool) or not 2 <= seats <= 8:
+        raise RulesError(f"{name}: players must be 2 to 8, got {players!r}")
+    row = VARIANTS[name].settings
+    settings: Mapping[str, Any] = row(seats) if callable(row) else row
+    return {**settings, "players": seats, "name": name}
+
+
+def depends_on_players(name: str) -> bool:
+    """Returns whether a variant has settings that are computed from the number of players."""
+    return name in VARIANTS and callable(VARIANTS[name].settings)
