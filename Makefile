@@ -1,0 +1,114 @@
+# Everything from one place: `make` lists the targets. Each one sets up what it needs in $(VENV) first.
+#
+#   PYTHON    the Python (3.11 or newer) that creates the environment     make install PYTHON=python3.12
+#   VENV      where the environment lives                                 make test VENV=/tmp/venv
+#   VARIANT   the variant to train, any name that `rules` lists           make train VARIANT=kachuful
+#   PLAYERS   players at the table, if not the variant's own number       make train PLAYERS=5
+#   ARGS      more arguments for pytest, train or bench                   make test ARGS="-k hook -x"
+
+PYTHON ?= python3
+VENV ?= .venv
+VARIANT ?= oh_hell
+PLAYERS ?=
+ARGS ?=
+
+LOWEST_VENV ?= .venv-lowest
+BIN := $(VENV)/bin
+
+# The stamps carry the version, so that a new version is installed anew and its metadata is right.
+VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' ohhell_env/__init__.py)
+INSTALLED := $(VENV)/.installed-$(VERSION)
+BENCH_INSTALLED := $(VENV)/.installed-bench-$(VERSION)
+LOWEST_INSTALLED := $(LOWEST_VENV)/.installed-$(VERSION)
+
+# One thread for each process: small networks and small arrays are slower with two, and figures that
+# do not depend on the machine's load are worth more.
+export OMP_NUM_THREADS ?= 1
+export MKL_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
+export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# An environment without a stamp is one whose first installation was interrupted: it starts from nothing.
+# One with a stamp (pyproject.toml or constraints.txt have changed) is brought up to date in place.
+define create_venv
+	@ls $(1)/.installed-* >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(1)
+endef
+
+.PHONY: help
+help:  ## list the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z][a-z-]*:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: install
+install: $(INSTALLED)  ## create .venv with all that training and tests need
+	@echo "Ready: $(BIN)/python"
+
+$(INSTALLED): pyproject.toml constraints.txt
+	$(call create_venv,$(VENV))
+	@echo "Installing into $(VENV) (a few minutes the first time) ..."
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,dev]"
+	@rm -f $(VENV)/.installed-* && touch $@
+
+$(BENCH_INSTALLED): $(INSTALLED)
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,dev,bench]"
+	@touch $@
+
+.PHONY: train
+train: $(INSTALLED)  ## train by self-play, then a tournament against the baselines (VARIANT=, PLAYERS=)
+	@$(BIN)/python -m train quick --variant $(VARIANT) $(if $(PLAYERS),--players $(PLAYERS)) $(ARGS)
+
+.PHONY: test
+test: $(INSTALLED)  ## run the tests, without the slow ones (under 5 minutes on 2 cores)
+	@$(BIN)/python -m pytest $(ARGS)
+
+.PHONY: test-all
+test-all: $(BENCH_INSTALLED) test-interpreted test-bounds  ## run every test, also interpreted and bounds-checked
+	@$(BIN)/python -m pytest -m "slow or not slow" $(ARGS)
+
+.PHONY: test-interpreted
+test-interpreted: $(INSTALLED)  ## run the engine's tests with numba switched off
+	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/engine -m "not compiled_only and not slow" $(ARGS)
+
+# A cache of its own: numba does not put the setting into the key of its cache.
+.PHONY: test-bounds
+test-bounds: $(INSTALLED)  ## run the engine's tests with numba's bounds checks on
+	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.numba_cache_bounds $(BIN)/python -m pytest tests/engine $(ARGS)
+
+$(LOWEST_INSTALLED): pyproject.toml constraints-lowest.txt
+	$(call create_venv,$(LOWEST_VENV))
+	@echo "Installing into $(LOWEST_VENV) ..."
+	@$(LOWEST_VENV)/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable ".[train,dev]"
+	@rm -f $(LOWEST_VENV)/.installed-* && touch $@
+
+.PHONY: test-lowest
+test-lowest: $(LOWEST_INSTALLED)  ## run the tests with the oldest supported versions
+	@NUMBA_CACHE_DIR=.numba_cache_lowest $(LOWEST_VENV)/bin/python -m pytest $(ARGS)
+
+.PHONY: lint
+lint: $(INSTALLED)  ## check style and spelling
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/codespell
+
+.PHONY: format
+format: $(INSTALLED)  ## put the code into the project's format and fix what can be fixed by itself
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+.PHONY: type
+type: $(INSTALLED)  ## check the types
+	@$(BIN)/basedpyright --pythonpath $(BIN)/python
+
+.PHONY: check
+check: lint type test  ## all that CI runs: lint, type, test
+
+.PHONY: bench
+bench: $(BENCH_INSTALLED)  ## measure the speed, beside OpenSpiel and PettingZoo's classic games
+	@$(BIN)/python -m ohhell_env bench $(ARGS)
+
+.PHONY: clean
+clean:  ## remove caches and build products; runs/ and the environment stay
+	rm -rf build dist .pytest_cache .ruff_cache .hypothesis .numba_cache* htmlcov .coverage
+	find . -path './.venv*' -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

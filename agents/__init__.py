@@ -1,0 +1,1 @@
+"""Players of Oh Hell: random, heuristic, searching and learned, behind `agents.make`."""
