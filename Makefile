@@ -74,7 +74,7 @@ test-interpreted: $(INSTALLED)  ## run the engine's tests with numba switched of
 # A cache of its own: numba does not put the setting into the key of its cache.
 .PHONY: test-bounds
 test-bounds: $(INSTALLED)  ## run the engine's tests with numba's bounds checks on
-	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.numba_cache_bounds $(BIN)/python -m pytest tests/engine $(ARGS)
+	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$(CURDIR)/.numba_cache_bounds" $(BIN)/python -m pytest tests/engine $(ARGS)
 
 $(LOWEST_INSTALLED): pyproject.toml constraints-lowest.txt
 	$(call create_venv,$(LOWEST_VENV))
@@ -84,7 +84,7 @@ $(LOWEST_INSTALLED): pyproject.toml constraints-lowest.txt
 
 .PHONY: test-lowest
 test-lowest: $(LOWEST_INSTALLED)  ## run the tests with the oldest supported versions
-	@NUMBA_CACHE_DIR=.numba_cache_lowest $(LOWEST_VENV)/bin/python -m pytest $(ARGS)
+	@NUMBA_CACHE_DIR="$(CURDIR)/.numba_cache_lowest" $(LOWEST_VENV)/bin/python -m pytest $(ARGS)
 
 .PHONY: lint
 lint: $(INSTALLED)  ## check style and spelling
