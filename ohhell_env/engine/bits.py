@@ -28,6 +28,9 @@ _MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _SHIFT_30, _SHIFT_27, _SHIFT_31 = np.uint64(30), np.uint64(27), np.uint64(31)
 
 inline = njit(cache=True, nogil=True, forceinline=True, error_model="numpy")
+"""Decorator of the engine's small functions: compiled into their callers."""
+entry = njit(cache=True, nogil=True, error_model="numpy")
+"""Decorator of the functions that Python calls."""
 
 
 @intrinsic

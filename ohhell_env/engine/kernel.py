@@ -31,6 +31,7 @@ from ohhell_env.engine.layout import (
     Phase,
 )
 from ohhell_env.engine.scoring import score_deal
+from ohhell_env.schedule import TrumpSource
 
 _BID, _PLAY, _SCORED, _OVER = (int(phase) for phase in Phase)
 _NEXT = 16 * int(Event.NEXT)
@@ -42,8 +43,9 @@ _AFTER_FIRST_TRICK = TRUMP_LEADS.index("after_first_trick")
 _AFTER_BROKEN = TRUMP_LEADS.index("after_broken")
 _MUST_TRUMP = VOID_DUTIES.index("must_trump")
 _OVERTRUMP_ELSE_TRUMP = VOID_DUTIES.index("must_overtrump_else_trump")
-_NO_BIDS = np.full(8, NO_BID, np.int8)
-_FIRST_BID = np.uint64(BID_BASE)
+_TURNED_CARD = int(TrumpSource.TURNED_CARD)
+_DEALER_CARD = int(TrumpSource.DEALER_CARD)
+_RANDOM_SUIT = int(TrumpSource.RANDOM_SUIT)
 
 
 @inline
@@ -252,6 +254,22 @@ def _finish_trick(row, rules):
         return _END + _NO_SEAT
     row.phase = _SCORED
     return _DEAL + _NO_SEAT
+
+
+@inline
+def trump_known(row, rules):
+    """Returns whether the players know the trump suit: a late one only after the bidding.
+
+    Only a card or chance can be kept from the players; a fixed suit, a rotation and a deal without
+    trumps follow from the rules.
+    """
+    return not rules.trump_late or row.phase != _BID or not _by_card_or_chance(row)
+
+
+@inline
+def _by_card_or_chance(row):
+    source = row.trump_source
+    return source == _TURNED_CARD or source == _DEALER_CARD or source == _RANDOM_SUIT
 
 
 @inline

@@ -14,7 +14,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from ohhell_env import schedule
+from ohhell_env import actions, schedule
 from ohhell_env.cards import NUM_CARD_CODES, RANKS_PER_SUIT, rank_of
 from ohhell_env.engine.bits import COMPILED
 from ohhell_env.errors import RulesError
@@ -27,7 +27,7 @@ NO_TRUMP = 4
 NO_BID = -1
 NO_CARD = -1
 NOBODY = -1
-BID_BASE = NUM_CARD_CODES
+BID_BASE = actions.BID_BASE
 """Action of a bid b is ``BID_BASE + b``; actions below it are cards."""
 NUM_BIDS = MAX_HAND_SIZE + 1
 

@@ -1,0 +1,80 @@
+"""Action codes: one number for every card and every bid, the same under all rules.
+
+Cards are their own numbers (0 to 59), a bid of b is ``60 + b``.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from ohhell_env.cards import NUM_CARD_CODES, STANDARD_PACK, Pack, card_name, parse_card
+from ohhell_env.errors import NotationError
+from ohhell_env.schedule import MAX_HAND_SIZE
+
+Action = int
+BID_BASE = NUM_CARD_CODES
+"""Action code of a bid of nil."""
+NUM_ACTIONS = BID_BASE + MAX_HAND_SIZE + 1
+"""Number of action codes, 87: the size of the universal action space."""
+
+
+def card_action(card: str, pack: Pack = STANDARD_PACK) -> Action:
+    """Returns the action of playing a named card.
+
+    >>> card_action("TH")
+    34
+    """
+    return parse_card(card, pack)
+
+
+def bid_action(bid: int) -> Action:
+    """Returns the action of a bid.
+
+    >>> bid_action(3)
+    63
+
+    Raises:
+        NotationError: The bid is not a whole number from 0 to 26.
+    """
+    number = whole_number(bid)
+    if number is None or not 0 <= number <= MAX_HAND_SIZE:
+        raise NotationError(f"a bid is a whole number from 0 to {MAX_HAND_SIZE}, got {bid!r}")
+    return BID_BASE + number
+
+
+def action_name(action: Action, pack: Pack = STANDARD_PACK) -> str:
+    """Returns an action in words: a card's name, or "bid 3".
+
+    Raises:
+        NotationError: The number is no action.
+    """
+    number = whole_number(action)
+    if number is None or not 0 <= number < NUM_ACTIONS:
+        raise NotationError(f"an action is a number from 0 to {NUM_ACTIONS - 1}, got {action!r}")
+    return f"bid {number - BID_BASE}" if number >= BID_BASE else card_name(number, pack)
+
+
+def whole_number(value: Any) -> int | None:
+    """Returns a whole number of any integer type (NumPy's and torch's too), else None.
+
+    Booleans, floats and text are no whole numbers.
+    """
+    if type(value) is int:
+        return value
+    if isinstance(value, bool | str | bytes) or getattr(value, "dtype", None) in _BOOLS:
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
+class _Bools:
+    """Equal to the boolean dtypes of NumPy and torch, without importing either."""
+
+    def __contains__(self, dtype: object) -> bool:
+        return str(dtype) in ("bool", "torch.bool")
+
+
+_BOOLS = _Bools()
