@@ -32,9 +32,7 @@ def rules(
         raise RulesError("--yaml and --json: choose one of them")
     if name is None:
         if players is not None or changes or as_yaml or as_json:
-            raise RulesError(
-                "name a variant or a YAML file before the options, as in: rules oh_hell"
-            )
+            raise RulesError("options need a variant or a YAML file, as in: rules oh_hell --yaml")
         print(variant_list(), end="")
         return
     chosen = as_rules(name, players)
