@@ -9,9 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ohhell_env.engine import dealing, kernel, scoring
-from ohhell_env.engine.bits import entry
+from ohhell_env.engine import dealing, encode, kernel, scoring
+from ohhell_env.engine.bits import entry, inline
+from ohhell_env.engine.layout import REWARDS, Event, Phase
 from ohhell_env.engine.rng import seed_stream
+
+_DEAL, _OVER = 16 * int(Event.DEAL), 16 * int(Event.OVER)
+_PHASE_OVER = int(Phase.OVER)
+_POINTS, _RELATIVE, _WIN, _SETTLEMENT = range(len(REWARDS))
 
 
 @entry
@@ -97,3 +102,120 @@ def results_one(games, rules, shares, paid):
 def trump_known_one(games, rules):
     """Returns whether the players know the trump suit of the present deal."""
     return kernel.trump_known(games[0], rules[0])
+
+
+@entry
+def observe_one(games, rules, sections, seat, observation, mask):
+    """Writes the view of a seat and its action mask (all zero unless it is the seat to act).
+
+    Args:
+        games: ``GAME`` rows; row 0 is meant.
+        rules: ``RULES`` row.
+        sections: ``SECTIONS`` row.
+        seat: The seat that looks.
+        observation: int8 buffer of one row, margin included.
+        mask: int8 buffer of one mask, margin included.
+    """
+    row = games[0]
+    encode.write_observation(row, rules[0], sections[0], seat, observation, 0)
+    encode.write_mask(row, mask, 0, seat == row.seat)
+
+
+@entry
+def observe_all(games, rules, sections, observations, masks):
+    """Writes the acting seat's view and mask of every table; see ``observe_one``."""
+    for index in range(len(games)):
+        _observe_row(games[index], rules[0], sections[0], index, observations, masks)
+
+
+@inline
+def _observe_row(row, rules, sections, index, observations, masks):
+    encode.write_observation(
+        row, rules, sections, np.int64(row.seat), observations, index * sections.stride
+    )
+    encode.write_mask(row, masks, index * sections.mask_stride, True)
+
+
+@entry
+def first_illegal(games, actions):
+    """Returns the first table whose action is not legal there, or -1."""
+    for index in range(len(games)):
+        if not kernel.is_legal(games[index], np.int64(actions[index])):
+            return index
+    return -1
+
+
+@entry
+def step_all(games, rules, sections, actions, reward, arrays):
+    """Makes one legal action at every table, deals anew where a deal or an episode ended.
+
+    Args:
+        games: ``GAME`` rows (N,).
+        rules: ``RULES`` row.
+        sections: ``SECTIONS`` row.
+        actions: Whole numbers (N,), checked by ``first_illegal``.
+        reward: Place of the reward in ``REWARDS``.
+        arrays: Buffers of observations and masks, then seats (N,), rewards (N, players),
+            deal_ends (N,) and dones (N,), all written in place.
+    """
+    observations, masks, seats, rewards, deal_ends, dones = arrays
+    for index in range(len(games)):
+        row = games[index]
+        code = kernel.apply(row, rules[0], np.int64(actions[index]))
+        if deal_ends[index]:
+            rewards[index, :] = 0
+        ended = code >= _DEAL
+        deal_ends[index] = ended
+        dones[index] = code >= _OVER
+        if ended:
+            write_rewards(row, rules[0], reward, rewards[index])
+            if code >= _OVER:
+                dealing.begin_episode(row, rules[0])
+            else:
+                dealing.next_deal(row, rules[0])
+        seats[index] = row.seat
+        _observe_row(row, rules[0], sections[0], index, observations, masks)
+
+
+@inline
+def write_rewards(row, rules, reward, rewards):
+    """Writes each seat's reward for a deal that has just been scored (float (players,))."""
+    players = rules.players
+    if reward == _POINTS or reward == _RELATIVE:
+        total = 0.0
+        for seat in range(players):
+            rewards[seat] = row.points[seat]
+            total += row.points[seat]
+        if reward == _RELATIVE:
+            for seat in range(players):
+                rewards[seat] = (players * row.points[seat] - total) / (players - 1)
+    elif row.phase == _PHASE_OVER:
+        results = np.zeros(players)
+        if reward == _WIN:
+            scoring.win_shares(row, rules, results)
+        else:
+            scoring.settle(row, rules, results)
+        for seat in range(players):
+            rewards[seat] = results[seat]
+
+
+@entry
+def rewards_one(games, rules, reward, rewards):
+    """Writes each seat's reward for the deal that has just been scored at table 0."""
+    write_rewards(games[0], rules[0], reward, rewards)
+
+
+@entry
+def play_one(games, rules, sections, action, observation, mask):
+    """Makes an action at table 0 and writes the next seat's view and mask.
+
+    Returns:
+        ``16 * Event + next seat``, or ``ILLEGAL``. Nothing is written where the action is illegal
+        or a deal has ended: the caller files that deal, has the next one dealt, and observes.
+    """
+    row = games[0]
+    code = kernel.step(row, rules[0], action)
+    if 0 <= code < _DEAL:
+        encode.write_observation(row, rules[0], sections[0], row.seat, observation, 0)
+        encode.write_mask(row, mask, 0, True)
+    return code

@@ -1,0 +1,1 @@
+"""The environments: PettingZoo (``aec.py``) and many tables at once (``batched.py``)."""

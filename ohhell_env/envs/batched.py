@@ -1,0 +1,174 @@
+"""``BatchedOhHell``: many tables at once over arrays written in place."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ohhell_env.actions import whole_number
+from ohhell_env.engine import batch
+from ohhell_env.engine.encode import new_buffer
+from ohhell_env.engine.layout import Rows, compile_rules, new_games
+from ohhell_env.envs.rewards import check_reward
+from ohhell_env.errors import IllegalActionError, RulesError
+from ohhell_env.game import Game, check_seed
+from ohhell_env.illegal import explain_illegal
+from ohhell_env.observation import MASK_STRIDE, Layout, layout_of
+from ohhell_env.rules import Rules, RulesLike, as_rules
+
+
+class BatchedOhHell:
+    """Many tables of Oh Hell played side by side, without a Python object per step.
+
+    All arrays are allocated once and written in place by ``reset`` and ``step``; copy what you
+    want to keep. A deal that ends is followed by the next at once, an episode by a new one. Row i
+    plays the cards of the random stream (seed, i), whatever the number of tables; row 0 plays the
+    same as the PettingZoo environment with that seed, and sees the same bytes.
+
+    >>> tables = BatchedOhHell(num_tables=3, rules="oh_hell", seed=7)
+    >>> tables.reset()
+    >>> tables.step(tables.action_masks.argmax(axis=1))
+    >>> tables.observations.shape[0], tables.rewards.shape
+    (3, (3, 4))
+
+    Args:
+        num_tables: How many tables, N.
+        rules: Rules, the name of a variant, or the path of a YAML file.
+        seed: Whole number from 0 to 2^64 - 1; None: taken from the system.
+        episode: "deal" (each episode is one deal) or "game" (the whole schedule).
+        reward: "points", "relative", "win" or "settlement"; see ``envs/rewards.py``.
+        layout: Observation layout, "default" or "universal".
+        players: Overrides the number of players of the rules.
+        hand_size: With episode "deal", the only hand size; None: drawn from the schedule.
+        first_table: Index of row 0 in the seed's family of streams, to share out tables over
+            processes.
+
+    Raises:
+        RulesError: A setting that cannot be used.
+    """
+
+    def __init__(
+        self,
+        num_tables: int,
+        rules: RulesLike = "oh_hell",
+        seed: int | None = None,
+        episode: str = "deal",
+        reward: str = "points",
+        layout: str = "default",
+        players: int | None = None,
+        hand_size: int | None = None,
+        first_table: int = 0,
+    ) -> None:
+        count = whole_number(num_tables)
+        if count is None or count < 1:
+            raise RulesError(f"num_tables: a whole number from 1 on is wanted, got {num_tables!r}")
+        self.rules: Rules = as_rules(rules, players)
+        self.num_tables = count
+        self.episode = episode
+        self.hand_size = hand_size
+        self.seed = check_seed(secrets.randbits(63) if seed is None else seed)
+        self.first_table = check_seed(first_table)
+        self.layout: Layout = layout_of(self.rules, layout, hand_size)
+        self._reward = check_reward(reward, episode, self.rules)
+        self._rules: Rows = compile_rules(self.rules, episode, hand_size)
+        self._sections: Rows = self.layout.compiled()
+        self.games: Rows = new_games(count)
+        """The engine's records, one ``GAME`` row per table (ended deals are replaced at once)."""
+        self._allocate()
+        self._started = False
+
+    def _allocate(self) -> None:
+        tables, layout = self.num_tables, self.layout
+        observations = new_buffer(tables, layout.stride)
+        masks = new_buffer(tables, MASK_STRIDE)
+        self.observations: NDArray[np.int8] = _view(observations, layout.stride, layout.length)
+        """int8 (N, L): the acting seat's view of each table."""
+        self.action_masks: NDArray[np.int8] = _view(masks, MASK_STRIDE, layout.num_actions)
+        """int8 (N, A): 1 for each action that is legal at each table."""
+        self.seats: NDArray[np.int64] = np.zeros(tables, np.int64)
+        """int64 (N,): the seat to act at each table."""
+        self.rewards: NDArray[np.float32] = np.zeros((tables, self.rules.players), np.float32)
+        """float32 (N, players): what the last step paid every seat."""
+        self.deal_ends: NDArray[np.bool_] = np.zeros(tables, np.bool_)
+        """bool (N,): the last step ended a deal."""
+        self.dones: NDArray[np.bool_] = np.zeros(tables, np.bool_)
+        """bool (N,): the last step ended an episode."""
+        self._arrays = (
+            observations,
+            masks,
+            self.seats,
+            self.rewards,
+            self.deal_ends,
+            self.dones,
+        )
+
+    def reset(self, seed: int | None = None) -> None:
+        """Begins an episode at every table.
+
+        Args:
+            seed: Another seed; None: begins again with the one from before.
+        """
+        if seed is not None:
+            self.seed = check_seed(seed)
+        batch.seed_tables(self.games, np.uint64(self.seed), np.uint64(self.first_table))
+        batch.begin_all(self.games, self._rules)
+        self.rewards[:] = 0
+        self.deal_ends[:] = False
+        self.dones[:] = False
+        self._started = True
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Writes seats, observations and masks anew from ``games``."""
+        self.seats[:] = self.games["seat"]
+        observations, masks = self._arrays[:2]
+        batch.observe_all(self.games, self._rules, self._sections, observations, masks)
+
+    def step(self, actions: NDArray[Any]) -> None:
+        """Makes one action at every table, for its acting seat.
+
+        Every action is checked first: if one is illegal, nothing is applied anywhere.
+
+        Args:
+            actions: Whole numbers (N,) of any integer dtype.
+
+        Raises:
+            IllegalActionError: An action is not legal at its table, the array has another shape
+                or dtype, or ``reset`` has not been called.
+        """
+        actions = self._checked(actions)
+        bad = batch.first_illegal(self.games, actions)
+        if bad >= 0:
+            raise self._illegal(int(bad), actions[bad])
+        batch.step_all(
+            self.games, self._rules, self._sections, actions, self._reward, self._arrays
+        )
+
+    def _checked(self, actions: Any) -> NDArray[np.int64]:
+        if not self._started:
+            raise IllegalActionError("step() before reset(): call reset() first")
+        array = np.asarray(actions)
+        if array.dtype.kind not in "iu" or array.shape != (self.num_tables,):
+            raise IllegalActionError(
+                f"actions: whole numbers of shape ({self.num_tables},) are wanted, got "
+                f"{array.dtype} of shape {array.shape}; nothing was applied"
+            )
+        return array.astype(np.int64, copy=False)
+
+    def _illegal(self, table: int, action: np.int64) -> IllegalActionError:
+        error = explain_illegal(self.game(table), int(action))
+        return IllegalActionError(f"table {table}: {error}; nothing was applied at any table")
+
+    def game(self, table: int) -> Game:
+        """Returns a copy of one table as a ``Game``, to look at or to play on."""
+        game = Game(self.rules, self.seed, self.episode, self.hand_size)
+        game.state[:] = self.games[table : table + 1]
+        return game
+
+
+def _view(buffer: NDArray[np.int8], stride: int, length: int) -> NDArray[np.int8]:
+    rows = len(buffer) // stride
+    return buffer[: rows * stride].reshape(rows, stride)[:, :length]

@@ -1,0 +1,349 @@
+"""What a seat sees: the section table, the layouts, and the decoder.
+
+The observation is a vector of int8. Its sections and their places are generated here from the
+rules; the engine writes by this table (``engine/encode.py``), ``decode`` reads by it.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ohhell_env import schedule
+from ohhell_env.actions import BID_BASE, NUM_ACTIONS
+from ohhell_env.cards import NUM_CARD_CODES, Pack, card_name
+from ohhell_env.engine.encode import ABSENT, CARD_SECTIONS, MARGIN, PAIR, SECTIONS, SMALL_SECTIONS
+from ohhell_env.engine.layout import (
+    MAX_SEATS,
+    NO_TRUMP,
+    RULE_FEATURES,
+    RULE_FEATURES_WIDTH,
+    Rows,
+    engine_rows,
+)
+from ohhell_env.errors import NotationError, RulesError
+from ohhell_env.rules import Rules, RulesLike, as_rules
+from ohhell_env.schedule import MAX_HAND_SIZE, TrumpSource
+
+Observation = NDArray[np.int8]
+
+LAYOUTS = ("default", "universal")
+PHASES = ("bid", "play", "over")
+
+SECTION_MEANINGS: dict[str, str] = {
+    "hand": "1 for each card in the own hand (all 0 in the bidding of a blind deal)",
+    "turned": "1 at the turned card, or the dealer's shown last card, once it is public",
+    "winning_card": "1 at the card that wins the current trick so far",
+    "pack": "1 for each card of the pack",
+    "trick": "place of each card in the current trick, 1 = led; 0 = not in it",
+    "place": "place of each card in the deal's order of play, 1 = first; 0 = not played",
+    "open_cards": "in the bidding of a blind deal: the seat that holds each card; 0 = not seen",
+    "played": "for each seat: 1 for each card it has played in this deal",
+    "phase": "one of: bidding, play, episode over",
+    "blind": "1 in a blind one-card deal",
+    "trump": "one of: the suits, no-trump; all 0 while not revealed",
+    "led_suit": "one of the suits; all 0 before a card is led",
+    "dealer": "1 at the dealer's seat",
+    "leader": "1 at the seat that leads or led the current trick; all 0 in the bidding",
+    "winning_seat": "1 at the seat that wins the current trick so far",
+    "voids": "for each seat: 1 for each suit that it has shown to hold no more",
+    "has_bid": "1 for each seat whose bid is known",
+    "bids": "bid of each seat; 0 also where none is known (see has_bid)",
+    "tricks_won": "tricks won in this deal by each seat",
+    "needed": "bid less tricks won of each seat; 0 where no bid is known",
+    "hand_size": "cards dealt to each seat",
+    "trick_number": "tricks finished in this deal",
+    "bid_balance": "known bids less hand size: over or under; 0 before simultaneous bids are shown",
+    "scores": "score of each seat before this deal, as pairs (a, b) of 16a + b within -2048..2047",
+    "deal": "deals before this one, as a pair",
+    "deals_left": "deals still to come after this one (at most), as a pair",
+    "rules": "the settings of the rules: " + ", ".join(RULE_FEATURES),
+}
+"""What the values of each section mean. Seats count clockwise from the observer (0 = self)."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One arrangement of the observation and the size of the action mask."""
+
+    name: str
+    """"default" or "universal"."""
+    seats: int
+    """Seats that it has room for."""
+    suits: int
+    card_width: int
+    """Values in a card section: the highest card number + 1."""
+    num_actions: int
+    """Length of the action mask: 61 + largest hand size."""
+    sections: tuple[tuple[str, int, int], ...]
+    """(name, start, length) of each section, in order, without gaps."""
+
+    @property
+    def length(self) -> int:
+        """Number of values of an observation."""
+        _, start, length = self.sections[-1]
+        return start + length
+
+    @property
+    def stride(self) -> int:
+        """Bytes between rows in a buffer of observations: a multiple of 64, margin included."""
+        return -(-(self.length + MARGIN) // 64) * 64
+
+    @property
+    def digest(self) -> str:
+        """A short fingerprint: two layouts of equal digest are read by the same network."""
+        text = repr((self.seats, self.suits, self.card_width, self.num_actions, self.sections))
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def slices(self) -> dict[str, slice]:
+        """Returns the place of each section."""
+        return {name: slice(start, start + length) for name, start, length in self.sections}
+
+    def compiled(self) -> Rows:
+        """Returns the section starts as the one-row array that the engine reads."""
+        return _compile(self)
+
+
+@functools.lru_cache(maxsize=256)
+def layout_of(rules: Rules, name: str = "default", hand_size: int | None = None) -> Layout:
+    """Returns a layout for some rules.
+
+    Args:
+        rules: The rules.
+        name: "default", as small as the rules allow, or "universal", one for all rules.
+        hand_size: A hand size outside the schedule that must find room, too.
+
+    Raises:
+        RulesError: Unknown name.
+    """
+    if name == "universal":
+        return _universal()
+    if name != "default":
+        raise RulesError(f"layout must be 'default' or 'universal', got {name!r}")
+    plans = schedule.deal_plans(rules)
+    turns = {TrumpSource.TURNED_CARD, TrumpSource.DEALER_CARD} & {plan.trump for plan in plans}
+    turns |= {rules.trump.method} & {"turn_up", "dealer_last_card"}
+    left_out = {"pack", "rules"}
+    left_out |= set() if turns else {"turned"}
+    left_out |= {"open_cards", "blind"} if rules.blind_one_card == "never" else set()
+    largest = max([plan.hand_size for plan in plans] + [hand_size or 0])
+    return _arrange(
+        "default",
+        rules.players,
+        len(rules.pack.suits),
+        max(rules.pack.cards) + 1,
+        BID_BASE + largest + 1,
+        left_out,
+    )
+
+
+@functools.cache
+def _universal() -> Layout:
+    return _arrange("universal", MAX_SEATS, 4, NUM_CARD_CODES, NUM_ACTIONS, set())
+
+
+def _arrange(
+    name: str, seats: int, suits: int, width: int, num_actions: int, left_out: set[str]
+) -> Layout:
+    lengths = dict.fromkeys(CARD_SECTIONS, width) | {
+        "played": seats * width,
+        "phase": len(PHASES),
+        "trump": suits + 1,
+        "led_suit": suits,
+        "voids": seats * suits,
+        "scores": 2 * seats,
+        "deal": 2,
+        "deals_left": 2,
+        "rules": RULE_FEATURES_WIDTH,
+    }
+    per_seat = ("dealer", "leader", "winning_seat", "has_bid", "bids", "tricks_won", "needed")
+    lengths |= dict.fromkeys(per_seat, seats)
+    sections: list[tuple[str, int, int]] = []
+    start = 0
+    for section in (*CARD_SECTIONS, *SMALL_SECTIONS):
+        if section not in left_out:
+            length = lengths.get(section, 1)
+            sections.append((section, start, length))
+            start += length
+    return Layout(name, seats, suits, width, num_actions, tuple(sections))
+
+
+@functools.lru_cache(maxsize=256)
+def _compile(layout: Layout) -> Rows:
+    starts = np.full(1, ABSENT, np.int64)
+    record = np.zeros(1, SECTIONS)
+    for section in (*CARD_SECTIONS, *SMALL_SECTIONS):
+        record[section] = starts
+    for section, start, _ in layout.sections:
+        record[section] = start
+    record["card_width"] = layout.card_width
+    record["num_suits"] = layout.suits
+    record["small_start"] = layout.slices()["phase"].start
+    record["length"] = layout.length
+    record["stride"] = layout.stride
+    record["mask_stride"] = MASK_STRIDE
+    return engine_rows(record)
+
+
+MASK_STRIDE = 128
+"""Bytes between rows in a buffer of action masks."""
+
+
+def sections(rules: RulesLike, layout: str = "default") -> list[tuple[str, int, int]]:
+    """Returns ``(name, start, length)`` of every section of the observation, in order.
+
+    Args:
+        rules: Rules, a variant's name or a YAML path.
+        layout: "default" or "universal".
+    """
+    return list(layout_of(as_rules(rules), layout).sections)
+
+
+def decode(vector: Iterable[int], rules: RulesLike) -> dict[str, Any]:
+    """Returns the view that an observation holds, by name.
+
+    Args:
+        vector: An observation of either layout (told apart by its length).
+        rules: The rules that it was made under.
+
+    Returns:
+        A dict with, for seats counted clockwise from the observer (0 = self): "phase" ("bid",
+        "play" or "over"), "players", "hand" and "turned" (card names), "trump" (suit letter,
+        "NT", or "?" while not revealed), "dealer", "leader" (None in the bidding), "hand_size",
+        "trick_number", "bids" (None = not known), "tricks_won", "needed" (None = no bid known),
+        "bid_balance", "trick" ([seat, card] in order), "winning" ([seat, card] or None),
+        "plays" (every [seat, card] of the deal in order), "voids" (suit letters by seat),
+        "open_cards" ({seat: card} in the bidding of a blind deal), "blind", "scores", "deal",
+        "deals_left".
+
+    Raises:
+        NotationError: The vector has the length of neither layout.
+    """
+    rules = as_rules(rules)
+    values = np.asarray(vector, dtype=np.int64)
+    layout = _layout_by_length(values, rules)
+    return _Reader(values, rules, layout).view()
+
+
+def _layout_by_length(values: NDArray[np.int64], rules: Rules) -> Layout:
+    layouts = [layout_of(rules, name) for name in LAYOUTS]
+    for layout in layouts:
+        if values.shape == (layout.length,):
+            return layout
+    lengths = " or ".join(f"{layout.length} ({layout.name})" for layout in layouts)
+    raise NotationError(
+        f"an observation of shape {values.shape} does not fit the rules {rules.name!r} for "
+        f"{rules.players} players: {lengths} values are right"
+    )
+
+
+class _Reader:
+    """Reads the sections of one observation."""
+
+    def __init__(self, values: NDArray[np.int64], rules: Rules, layout: Layout) -> None:
+        self.players = rules.players
+        self.pack: Pack = rules.pack
+        self.layout = layout
+        self.part = {name: values[place] for name, place in layout.slices().items()}
+
+    def view(self) -> dict[str, Any]:
+        plays = self._plays()
+        bids = self._bids()
+        return {
+            "phase": PHASES[int(np.argmax(self.part["phase"]))],
+            "players": self.players,
+            "blind": bool(self._number("blind")),
+            "hand": self._cards("hand"),
+            "turned": next(iter(self._cards("turned")), None),
+            "trump": self._trump(),
+            "dealer": self._seat("dealer"),
+            "leader": self._seat("leader"),
+            "hand_size": self._number("hand_size"),
+            "trick_number": self._number("trick_number"),
+            "bids": bids,
+            "bid_balance": self._number("bid_balance"),
+            "tricks_won": self._by_seat("tricks_won"),
+            "needed": self._known("needed", bids),
+            "trick": self._trick(plays),
+            "winning": self._winning(),
+            "plays": plays,
+            "voids": self._voids(),
+            "open_cards": self._open_cards(),
+            "scores": [self._pair("scores", seat) for seat in range(self.players)],
+            "deal": self._pair("deal", 0),
+            "deals_left": self._pair("deals_left", 0),
+        }
+
+    def _number(self, name: str) -> int:
+        part = self.part.get(name)
+        return 0 if part is None else int(part[0])
+
+    def _pair(self, name: str, index: int) -> int:
+        high, low = self.part[name][2 * index : 2 * index + 2]
+        return int(PAIR * high + low)
+
+    def _by_seat(self, name: str) -> list[int]:
+        return self.part[name][: self.players].tolist()
+
+    def _cards(self, name: str) -> list[str]:
+        return [card_name(card, self.pack) for card in np.flatnonzero(self.part.get(name, [0]))]
+
+    def _seat(self, name: str) -> int | None:
+        places = np.flatnonzero(self.part[name])
+        return int(places[0]) if len(places) else None
+
+    def _bids(self) -> list[int | None]:
+        both = zip(self._by_seat("has_bid"), self._by_seat("bids"), strict=True)
+        return [bid if known else None for known, bid in both]
+
+    def _known(self, name: str, bids: list[int | None]) -> list[int | None]:
+        values = self._by_seat(name)
+        return [None if bid is None else v for v, bid in zip(values, bids, strict=True)]
+
+    def _trump(self) -> str:
+        shown = np.flatnonzero(self.part["trump"])
+        names = (*(list(self.pack.suits) + ["?"] * 4)[: self.layout.suits], "NT")
+        return names[int(shown[0])] if len(shown) else "?"
+
+    def _plays(self) -> list[tuple[int, str]]:
+        played = self.part["played"].reshape(self.layout.seats, self.layout.card_width)
+        place = self.part["place"]
+        seats, cards = np.nonzero(played)
+        order = sorted(zip(seats.tolist(), cards.tolist(), strict=True), key=lambda p: place[p[1]])
+        return [(seat, card_name(card, self.pack)) for seat, card in order]
+
+    def _trick(self, plays: list[tuple[int, str]]) -> list[tuple[int, str]]:
+        size = int(np.count_nonzero(self.part["trick"]))
+        return plays[len(plays) - size :]
+
+    def _winning(self) -> tuple[int, str] | None:
+        cards = self._cards("winning_card")
+        seat = self._seat("winning_seat")
+        return (seat, cards[0]) if cards and seat is not None else None
+
+    def _voids(self) -> list[list[str]]:
+        voids = self.part["voids"].reshape(self.layout.seats, self.layout.suits)[: self.players]
+        return [[self.pack.suits[suit] for suit in np.flatnonzero(row)] for row in voids]
+
+    def _open_cards(self) -> dict[int, str]:
+        holders = self.part.get("open_cards", np.zeros(0, np.int64))
+        return {
+            int(holders[card]): card_name(card, self.pack) for card in np.flatnonzero(holders)
+        }
+
+
+def section_table(rules: RulesLike, layout: str = "default") -> str:
+    """Returns the section table as Markdown, with the meaning of each section."""
+    lines = ["| section | start | length | meaning |", "|---|---|---|---|"]
+    for name, start, length in sections(rules, layout):
+        lines.append(f"| `{name}` | {start} | {length} | {SECTION_MEANINGS[name]} |")
+    return "\n".join(lines)
+
+
+assert NO_TRUMP == 4 and MAX_HAND_SIZE == 26, "the universal layout rests on both"
