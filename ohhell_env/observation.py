@@ -185,7 +185,6 @@ def _compile(layout: Layout) -> Rows:
     record["card_width"] = layout.card_width
     record["num_suits"] = layout.suits
     record["small_start"] = layout.slices()["phase"].start
-    record["length"] = layout.length
     record["stride"] = layout.stride
     record["mask_stride"] = MASK_STRIDE
     return engine_rows(record)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ohhell_env.engine import dealing, encode, kernel, scoring
-from ohhell_env.engine.bits import entry, inline
+from ohhell_env.engine.caching import entry, inline
 from ohhell_env.engine.layout import REWARDS, Event, Phase
 from ohhell_env.engine.rng import seed_stream
 

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import platform
 
-import numba
 import numpy as np
 from llvmlite import binding, ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
-COMPILED = not numba.config.DISABLE_JIT
-"""Whether the engine runs compiled (False under NUMBA_DISABLE_JIT=1)."""
+from ohhell_env.engine.caching import COMPILED, inline
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -26,12 +24,6 @@ SUIT = np.uint64(0x1FFF)
 _WORD = (1 << 64) - 1
 _MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _SHIFT_30, _SHIFT_27, _SHIFT_31 = np.uint64(30), np.uint64(27), np.uint64(31)
-
-inline = njit(cache=True, nogil=True, forceinline=True, error_model="numpy")
-"""Decorator of the engine's small functions: compiled into their callers."""
-entry = njit(cache=True, nogil=True, error_model="numpy")
-"""Decorator of the functions that Python calls."""
-
 
 @intrinsic
 def _ctpop(typingctx, mask):
@@ -107,7 +99,41 @@ def _copy64(typingctx, buffer, offset, source):
     return types.void(buffer, types.int64, source), codegen
 
 
+@intrinsic
+def _put8(typingctx, buffer, offset, word):
+    """Writes eight bytes at once."""
+
+    def codegen(context, builder, signature, args):
+        target = _byte_pointer(context, builder, signature.args[0], args[0], args[1])
+        builder.store(args[2], builder.bitcast(target, ir.IntType(64).as_pointer()), align=1)
+        return context.get_dummy_value()
+
+    return types.void(buffer, types.int64, types.uint64), codegen
+
+
+@intrinsic
+def _get8(typingctx, source):
+    """Reads the eight int8 values of a record's field as one word."""
+
+    def codegen(context, builder, signature, args):
+        zero = ir.Constant(ir.IntType(64), 0)
+        origin = _byte_pointer(context, builder, signature.args[0], args[0], zero)
+        return builder.load(builder.bitcast(origin, ir.IntType(64).as_pointer()), align=1)
+
+    return types.uint64(source), codegen
+
+
 if COMPILED:
+
+    @inline
+    def put8(buffer, offset, word):
+        """Writes a word as eight bytes, lowest first, into an int8 buffer."""
+        _put8(buffer, offset, word)
+
+    @inline
+    def get8(source):
+        """Returns the eight int8 values of a record's field as one word, first value lowest."""
+        return _get8(source)
 
     @inline
     def count(mask):
@@ -142,6 +168,14 @@ if COMPILED:
         return a + b
 
 else:
+
+    def put8(buffer, offset, word):
+        """Writes a word as eight bytes, lowest first, into an int8 buffer."""
+        buffer[offset : offset + 8] = np.array([word], dtype="<u8").view(np.int8)
+
+    def get8(source):
+        """Returns the eight int8 values of a record's field as one word, first value lowest."""
+        return np.uint64(int.from_bytes(source.tobytes(), "little"))
 
     def count(mask):
         """Returns how many cards a mask holds."""

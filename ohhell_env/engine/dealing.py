@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ohhell_env.engine.bits import ONE, ZERO, bit, count, has, inline, lowest, nth
+from ohhell_env.engine.bits import ONE, ZERO, bit, count, has, lowest, nth
+from ohhell_env.engine.caching import inline
 from ohhell_env.engine.kernel import following, start_bidding
 from ohhell_env.engine.layout import EXTRA_PLAN, FIRST_DEALERS, NO_CARD, NO_TRUMP
 from ohhell_env.engine.rng import below

@@ -4,8 +4,9 @@ Where each section starts stands in a ``SECTIONS`` record that ``ohhell_env.obse
 its section table; nothing here knows an offset. A seat's view holds all that the seat may know and
 nothing else; seats count from the observer on, clockwise.
 
-Card sections are written first, ascending, 64 bytes at a time: what is written past the end of one
-is overwritten by the next. Buffers therefore have ``MARGIN`` bytes to spare behind each row.
+Sections are written in ascending order, card sections 64 bytes at a time, the others 8 (a byte per
+seat or value): what is written past the end of one is overwritten by the next. Buffers therefore
+have ``MARGIN`` bytes to spare behind each row.
 """
 
 # pyright: basic
@@ -13,9 +14,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ohhell_env.engine.bits import ZERO, bit, copy64, has, inline, spread
+from ohhell_env.engine.bits import ONE, ZERO, bit, copy64, get8, has, put8, spread
+from ohhell_env.engine.caching import inline
 from ohhell_env.engine.kernel import trump_known
-from ohhell_env.engine.layout import BID_BASE, NO_BID, NO_CARD, NO_TRUMP, NOBODY, Phase
+from ohhell_env.engine.layout import BID_BASE, NO_BID, NO_CARD, NO_TRUMP, Phase
 
 CARD_SECTIONS = ("hand", "turned", "winning_card", "pack", "trick", "place", "open_cards", "played")
 """Sections with one value per card (``played``: per seat and card), in the order of writing."""
@@ -55,13 +57,18 @@ SECTIONS = np.dtype(
         ("card_width", np.int64),  # values per card section
         ("num_suits", np.int64),
         ("small_start", np.int64),  # first value behind the card sections
-        ("length", np.int64),
         ("stride", np.int64),  # bytes from one row to the next
         ("mask_stride", np.int64),
     ]
 )
 
 _BID, _PLAY = int(Phase.BID), int(Phase.PLAY)
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_BYTE = np.uint64(0xFF)
+_ONES = np.uint64(0x0101010101010101)
+_SIGNS = np.uint64(0x8080808080808080)
+_SPREAD_4, _ONES_4 = np.uint64(0x00204081), np.uint64(0x01010101)
+_SEVEN, _EIGHT = np.uint64(7), np.uint64(8)
 
 
 @inline
@@ -93,11 +100,11 @@ def write_observation(row, rules, sections, seat, buffer, base):
         base: Where the observation starts.
     """
     _write_cards(row, rules, sections, seat, buffer, base)
-    for start in range(base + sections.small_start, base + sections.length, 64):
-        spread(buffer, start, ZERO)
     _write_deal(row, rules, sections, seat, buffer, base)
     _write_seats(row, rules, sections, seat, buffer, base)
-    _write_game(row, rules, sections, seat, buffer, base)
+    _write_counts(row, rules, sections, buffer, base)
+    _write_scores(row, rules, sections, seat, buffer, base)
+    _write_game(row, rules, sections, buffer, base)
 
 
 @inline
@@ -146,69 +153,114 @@ def _write_open_cards(row, rules, seat, buffer, start):
 
 
 @inline
-def _distance(seat, other, players):
-    """Returns how far a seat sits clockwise from the observer."""
+def _flag(place):
+    """Returns a word whose byte at ``place`` is 1."""
+    return ONE << np.uint64(8 * place)
+
+
+@inline
+def _seat_flag(seat, other, players):
+    """Returns a word whose byte at a seat's distance from the observer is 1."""
     away = np.int64(other) - np.int64(seat)
-    return away if away >= 0 else away + players
+    return _flag(away if away >= 0 else away + players)
+
+
+@inline
+def _from_observer(word, seat, players):
+    """Turns a word of one byte per seat so that the observer comes first; no other bytes stay."""
+    word = word & (_ALL >> np.uint64(64 - 8 * players))
+    own_first = word >> np.uint64(8 * seat)
+    others = (word << np.uint64(8 * (players - seat - 1))) << _EIGHT
+    return (own_first | others) & (_ALL >> np.uint64(64 - 8 * players))
 
 
 @inline
 def _write_deal(row, rules, sections, seat, buffer, base):
-    phase = np.int64(row.phase)
-    buffer[base + sections.phase + min(phase, 2)] = 1
-    if trump_known(row, rules):
-        suit = np.int64(row.trump)
-        buffer[base + sections.trump + (sections.num_suits if suit == NO_TRUMP else suit)] = 1
-    players = rules.players
-    buffer[base + sections.dealer + _distance(seat, row.dealer, players)] = 1
-    if phase == _PLAY:
-        buffer[base + sections.leader + _distance(seat, row.leader, players)] = 1
-        if row.best_seat != NOBODY:
-            buffer[base + sections.led_suit + row.led_suit] = 1
-            buffer[base + sections.winning_seat + _distance(seat, row.best_seat, players)] = 1
+    phase, players = np.int64(row.phase), rules.players
+    put8(buffer, base + sections.phase, _flag(min(phase, 2)))
     if sections.blind != ABSENT:
-        buffer[base + sections.blind] = row.blind
-    buffer[base + sections.hand_size] = row.hand_size
-    buffer[base + sections.trick_number] = row.trick_number
-    if phase != _BID or not rules.simultaneous:
-        buffer[base + sections.bid_balance] = row.bid_sum - row.hand_size
+        put8(buffer, base + sections.blind, np.uint64(row.blind))
+    trump = ZERO
+    if trump_known(row, rules):
+        trump = _flag(sections.num_suits if row.trump == NO_TRUMP else np.int64(row.trump))
+    put8(buffer, base + sections.trump, trump)
+    led, leader, winning = ZERO, ZERO, ZERO
+    if phase == _PLAY:
+        leader = _seat_flag(seat, row.leader, players)
+        if row.trick_size > 0:
+            led = _flag(np.int64(row.led_suit))
+            winning = _seat_flag(seat, row.best_seat, players)
+    put8(buffer, base + sections.led_suit, led)
+    put8(buffer, base + sections.dealer, _seat_flag(seat, row.dealer, players))
+    put8(buffer, base + sections.leader, leader)
+    put8(buffer, base + sections.winning_seat, winning)
 
 
 @inline
 def _write_seats(row, rules, sections, seat, buffer, base):
-    secret = rules.simultaneous and row.phase == _BID
-    other = np.int64(seat)
-    for distance in range(rules.players):
-        bid, won = np.int64(row.bids[other]), np.int64(row.tricks_won[other])
-        if bid != NO_BID and (distance == 0 or not secret):
-            buffer[base + sections.has_bid + distance] = 1
-            buffer[base + sections.bids + distance] = bid
-            buffer[base + sections.needed + distance] = bid - won
-        buffer[base + sections.tricks_won + distance] = won
-        _write_voids(row.voids[other], sections, distance, buffer, base)
-        _write_pair(row.scores[other], buffer, base + sections.scores + 2 * distance)
-        other = other + 1 if other + 1 < rules.players else 0
+    players = rules.players
+    _write_voids(_from_observer(get8(row.voids), seat, players), sections, buffer, base)
+    bids = _from_observer(get8(row.bids), seat, players)
+    won = _from_observer(get8(row.tricks_won), seat, players)
+    known = _from_observer((~get8(row.bids) >> _SEVEN) & _ONES, seat, players)
+    if rules.simultaneous and row.phase == _BID:
+        known = known & ONE  # nobody sees another's bid before all have bid
+    shown = known * _BYTE
+    put8(buffer, base + sections.has_bid, known)
+    put8(buffer, base + sections.bids, bids & shown)
+    put8(buffer, base + sections.tricks_won, won)
+    # bids - won in each byte, without borrowing from the next
+    needed = ((bids | _SIGNS) - (won & ~_SIGNS)) ^ ((bids ^ ~won) & _SIGNS)
+    put8(buffer, base + sections.needed, needed & shown)
 
 
 @inline
-def _write_voids(voids, sections, distance, buffer, base):
-    start = base + sections.voids + distance * sections.num_suits
-    for suit in range(sections.num_suits):
-        buffer[start + suit] = (voids >> suit) & 1
+def _write_voids(voids, sections, buffer, base):
+    """Writes a byte per seat and suit from a word of one byte of suit bits per seat."""
+    start = base + sections.voids
+    end = base + sections.has_bid
+    while start < end:
+        suits = (voids & _BYTE) * _SPREAD_4 & _ONES_4  # four bits to four bytes
+        put8(buffer, start, suits)
+        voids = voids >> _EIGHT
+        start += sections.num_suits
 
 
 @inline
-def _write_pair(value, buffer, start):
+def _write_counts(row, rules, sections, buffer, base):
+    put8(buffer, base + sections.hand_size, np.uint64(row.hand_size))
+    put8(buffer, base + sections.trick_number, np.uint64(row.trick_number))
+    balance = np.int64(0)
+    if row.phase != _BID or not rules.simultaneous:
+        balance = np.int64(row.bid_sum) - np.int64(row.hand_size)
+    put8(buffer, base + sections.bid_balance, np.uint64(balance & 255))
+
+
+@inline
+def _pair(value):
+    """Returns a number's pair as two bytes of a word."""
     value = min(max(np.int64(value), _PAIR_MIN), _PAIR_MAX)
-    buffer[start] = value >> 4
-    buffer[start + 1] = value & (PAIR - 1)
+    return np.uint64((value >> 4) & 255 | (value & 15) << 8)
 
 
 @inline
-def _write_game(row, rules, sections, seat, buffer, base):
+def _write_scores(row, rules, sections, seat, buffer, base):
+    start, end = base + sections.scores, base + sections.deal
+    other = np.int64(seat)
+    for _ in range(rules.players):
+        put8(buffer, start, _pair(row.scores[other]))
+        other = other + 1 if other + 1 < rules.players else 0
+        start += 2
+    while start < end:  # seats that this table does not have
+        put8(buffer, start, ZERO)
+        start += 2
+
+
+@inline
+def _write_game(row, rules, sections, buffer, base):
     deal = np.int64(row.deal)
-    _write_pair(deal, buffer, base + sections.deal)
-    _write_pair(max(rules.max_deals - deal - 1, 0), buffer, base + sections.deals_left)
+    put8(buffer, base + sections.deal, _pair(deal))
+    put8(buffer, base + sections.deals_left, _pair(max(rules.max_deals - deal - 1, 0)))
     if sections.rules != ABSENT:
         copy64(buffer, base + sections.rules, rules.features)
 

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ohhell_env.engine.bits import ONE, ZERO, above, bit, has, inline, suit_mask
+from ohhell_env.engine.bits import ONE, ZERO, above, bit, has, suit_mask
+from ohhell_env.engine.caching import inline
 from ohhell_env.engine.layout import (
     BID_BASE,
     ILLEGAL,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ohhell_env import actions, schedule
 from ohhell_env.cards import NUM_CARD_CODES, RANKS_PER_SUIT, rank_of
-from ohhell_env.engine.bits import COMPILED
+from ohhell_env.engine.caching import COMPILED
 from ohhell_env.errors import RulesError
 from ohhell_env.rules import Rules
 from ohhell_env.schedule import MAX_HAND_SIZE, MAX_SCHEDULE
@@ -107,23 +107,12 @@ _U8, _I1, _I2, _I4, _I8, _F8 = np.uint64, np.int8, np.int16, np.int32, np.int64,
 
 GAME = np.dtype(
     [
-        ("stream", _U8),  # random stream: state
-        ("stream_step", _U8),  # random stream: its odd step
+        # what every decision touches stands together
         ("legal", _U8),  # legal bids (bit b) in BID, legal cards in PLAY, else empty
-        ("hands", _U8, MAX_SEATS),  # cards held
-        ("played", _U8, MAX_SEATS),  # cards played in this deal, by seat
-        ("place", _I1, 64),  # card -> its place in the order of play, 1 = first; 0 = not played
-        ("scores", _I4, MAX_SEATS),  # of the game, after the last finished deal
-        ("points", _I4, MAX_SEATS),  # of the last finished deal
-        ("exact_bids", _I4, MAX_SEATS),  # deals in which the bid was made
-        ("bid_totals", _I4, MAX_SEATS),  # sum of a seat's bids over the game
         ("bids", _I1, MAX_SEATS),  # NO_BID before the bid
         ("tricks_won", _I1, MAX_SEATS),
         ("trick", _I1, MAX_SEATS),  # cards of the current trick, in order, from the leader on
         ("voids", _I1, MAX_SEATS),  # bit s: the seat has shown that it holds no card of suit s
-        ("deal", _I4),  # deals finished before this one
-        ("plan", _I2),  # place of this deal in the schedule
-        ("extra", _I2),  # extra deals begun after a tie
         ("phase", _I1),
         ("seat", _I1),  # seat to act; NOBODY when none
         ("dealer", _I1),
@@ -134,7 +123,7 @@ GAME = np.dtype(
         ("trump", _I1),  # suit, or NO_TRUMP
         ("broken", _I1),  # 1 once a trump has been played in this deal
         ("num_bids", _I1),  # bids made in this deal
-        ("bid_sum", _I1),  # their sum
+        ("bid_sum", _I2),  # their sum
         ("plays", _I1),  # cards played in this deal
         ("trick_number", _I1),  # tricks finished in this deal
         ("trick_size", _I1),  # cards in the current trick
@@ -143,6 +132,18 @@ GAME = np.dtype(
         ("best_card", _I1),  # card that wins the current trick so far
         ("best_seat", _I1),
         ("fixed", _I1),  # 1 where this deal's cards were chosen by a caller
+        ("deal", _I4),  # deals finished before this one
+        ("plan", _I2),  # place of this deal in the schedule
+        ("extra", _I2),  # extra deals begun after a tie
+        ("scores", _I4, MAX_SEATS),  # of the game, after the last finished deal
+        ("hands", _U8, MAX_SEATS),  # cards held
+        ("played", _U8, MAX_SEATS),  # cards played in this deal, by seat
+        ("place", _I1, 64),  # card -> its place in the order of play, 1 = first; 0 = not played
+        ("points", _I4, MAX_SEATS),  # of the last finished deal
+        ("exact_bids", _I4, MAX_SEATS),  # deals in which the bid was made
+        ("bid_totals", _I4, MAX_SEATS),  # sum of a seat's bids over the game
+        ("stream", _U8),  # random stream: state
+        ("stream_step", _U8),  # random stream: its odd step
     ],
     align=True,
 )
@@ -330,19 +331,16 @@ def _features(rules: Rules) -> dict[str, int]:
 
 
 def _write_points(record: np.void, rules: Rules, hand_size: int | None) -> None:
-    sizes = set(schedule.hand_sizes(rules))
-    table = rules.scoring.table
-    if table is None:
-        sizes = set(range(1, MAX_HAND_SIZE + 1))
-    elif hand_size is not None:
-        if hand_size > len(table):
-            raise RulesError(f"hand_size={hand_size}: scoring.table ends at {len(table)}")
-        sizes.add(hand_size)
-    for size in sizes:
-        for bid in range(size + 1):
-            for won in range(size + 1):
-                points = schedule.points(rules.scoring, bid, won, size)
-                record["points"][size, bid, won] = points
+    scoring = rules.scoring
+    most = min(schedule.largest_hand(rules, False), MAX_HAND_SIZE)
+    if scoring.table is not None:
+        most = min(most, len(scoring.table))
+        if hand_size is not None and hand_size > most:
+            raise RulesError(f"hand_size={hand_size}: scoring.table ends at {most}")
+    for size in range(1, most + 1):
+        counts = range(size + 1)
+        block = [[schedule.points(scoring, bid, won, size) for won in counts] for bid in counts]
+        record["points"][size, : size + 1, : size + 1] = block
 
 
 assert max(RANKS_PER_SUIT * 4, NUM_CARD_CODES) <= 64, "a set of cards fits into one word"

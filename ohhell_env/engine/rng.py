@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ohhell_env.engine.bits import ONE, add, inline, mix
+from ohhell_env.engine.bits import ONE, add, mix
+from ohhell_env.engine.caching import inline
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _OTHER = np.uint64(0xD1B54A32D192ED03)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ohhell_env.engine.bits import inline
+from ohhell_env.engine.caching import inline
 from ohhell_env.engine.layout import SETTLEMENTS, TIE_BREAKS
 from ohhell_env.schedule import MAX_EXTRA_DEALS
 
@@ -37,7 +37,8 @@ def score_deal(row, rules):
 def _game_over(row, rules):
     best = _top(row.scores, rules.players)
     at_target = rules.target > 0 and best >= rules.target
-    if row.deal + 1 < rules.max_deals and not at_target:
+    # An extra deal can take the leaders back below the target: only a tie goes on from there.
+    if row.extra == 0 and row.deal + 1 < rules.max_deals and not at_target:
         return False
     if rules.tie_break != _EXTRA_DEALS or row.extra >= MAX_EXTRA_DEALS:
         return True

@@ -1,0 +1,96 @@
+"""Compiling with a cache that notices every change of the engine.
+
+numba keeps compiled functions on disk and looks, for each, only at the file it stands in; a
+function that calls another file's functions would go on with their old code. So the cache lives in
+a folder named after a digest of all the sources that compiled code comes from.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba import njit
+
+COMPILED = not numba.config.DISABLE_JIT
+"""Whether the engine runs compiled (False under NUMBA_DISABLE_JIT=1)."""
+
+_ENGINE = Path(__file__).parent
+_CONSTANTS = ("actions.py", "cards.py", "schedule.py")
+"""Files outside the engine whose constants are compiled in."""
+_KEPT = 4
+"""Digests whose caches are kept, the newest ones."""
+
+
+def _sources(package: str) -> list[Path]:
+    """Returns the files of the engine, and those of another package that build on it."""
+    files = sorted(_ENGINE.glob("*.py")) + [_ENGINE.parent / name for name in _CONSTANTS]
+    origin = getattr(sys.modules.get(package), "__file__", None)
+    if package != "ohhell_env" and origin is not None:
+        others = sorted(Path(origin).parent.rglob("*.py"))
+        files += [file for file in others if b"ohhell_env.engine" in file.read_bytes()]
+    return files
+
+
+@functools.cache
+def _cache_folder(package: str) -> str | None:
+    """Returns where compiled functions of a package are kept; None: nowhere is writable."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    for file in _sources(package):
+        digest.update(file.read_bytes())
+    name = f"ohhell-{digest.hexdigest()[:16]}"
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    own = [Path(chosen)] if chosen else [_ENGINE / "__pycache__", _user_cache()]
+    for base in own:
+        try:
+            (base / name).mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=base / name):
+                _prune(base, name)
+                return str(base / name)
+        except OSError:
+            continue
+    return None
+
+
+def _user_cache() -> Path:
+    home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    return Path(home or Path.home() / ".cache") / "ohhell_env"
+
+
+def _prune(base: Path, name: str) -> None:
+    """Removes the caches of all but the newest digests."""
+    os.utime(base / name)
+    folders = sorted(base.glob("ohhell-*"), key=lambda folder: folder.stat().st_mtime)
+    for folder in folders[:-_KEPT]:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _compile(function: Callable[..., Any], cached: bool, **options: Any) -> Any:
+    if not COMPILED:
+        return function
+    folder = _cache_folder(function.__module__.partition(".")[0]) if cached else None
+    before = numba.config.CACHE_DIR
+    try:
+        if folder is not None:
+            numba.config.CACHE_DIR = folder
+        return njit(cache=folder is not None, nogil=True, error_model="numpy", **options)(function)
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def inline(function: Callable[..., Any]) -> Any:
+    """Decorator of the engine's small functions: compiled into their callers."""
+    return _compile(function, False, forceinline=True)
+
+
+def entry(function: Callable[..., Any]) -> Any:
+    """Decorator of the functions that Python calls."""
+    return _compile(function, True)
