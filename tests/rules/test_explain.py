@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import importlib.util
 import re
 import types
@@ -377,6 +379,14 @@ def test_every_setting_shows_in_the_words(setting: str) -> None:
 )
 def test_values_of_one_setting_read_differently(axis: str, values: list[object]) -> None:
     assert len({explain(Rules().replace(**{axis: value})) for value in values}) == len(values)
+
+
+@pytest.mark.parametrize("module_name", ["cli_rules", "explain", "phrases"])
+def test_examples_in_docstrings(module_name: str) -> None:
+    module = importlib.import_module(f"ohhell_env.{module_name}")
+    failed, tried = doctest.testmod(module)
+    assert tried > 0
+    assert failed == 0
 
 
 def _generator() -> types.ModuleType:
