@@ -7,6 +7,7 @@ import random
 import pytest
 
 from ohhell_env.rules import Rules
+from tests.helpers import house
 
 
 @pytest.fixture
@@ -18,4 +19,4 @@ def rng() -> random.Random:
 @pytest.fixture
 def tiny_rules() -> Rules:
     """Three seats, three short deals of one, two and three cards, common scoring with the hook."""
-    return Rules(players=3, schedule={"shape": "up", "high": 3})
+    return house(3, schedule__shape="up", schedule__high=3)

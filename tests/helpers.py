@@ -9,15 +9,31 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import numpy as np
+
 from ohhell_env.cards import card_name, parse_card
+from ohhell_env.engine.batch import observe_one
+from ohhell_env.engine.encode import new_buffer
 from ohhell_env.engine.layout import BID_BASE, NO_TRUMP
 from ohhell_env.errors import RulesError
 from ohhell_env.game import Game
+from ohhell_env.observation import decode, layout_of
 from ohhell_env.rules import Rules
 from tests.reference import Referee
 
-SEQUENTIAL_FREE = {"bidding.hook": "none"}
-"""Bidding without a hook, for positions in which the hook is not the point."""
+
+def house(players: int = 4, *sizes: int, **settings: Any) -> Rules:
+    """Rules by keyword, ``__`` for the dot: ``house(3, 5, bidding__hook="none")``.
+
+    Args:
+        players: Number of seats.
+        *sizes: Hand sizes of the schedule, if it is to be explicit.
+        **settings: What differs from the defaults.
+    """
+    data = {key.replace("__", "."): value for key, value in settings.items()}
+    if sizes:
+        data |= {"schedule.shape": "explicit", "schedule.sizes": list(sizes)}
+    return Rules.from_dict({"players": players, **data})
 
 
 class Table:
@@ -138,6 +154,14 @@ class Table:
     def legal(self) -> set[Any]:
         """Legal bids (numbers) or cards (names) of the seat to act."""
         return {self._said(action) for action in self.game.legal_actions()}
+
+    def view(self, seat: int) -> dict[str, Any]:
+        """What a seat sees, decoded from its observation; seats there count from itself on."""
+        layout = layout_of(self.rules)
+        observation, mask = new_buffer(1, layout.stride), np.zeros(256, np.int8)
+        game = self.game
+        observe_one(game.state, game.compiled, layout.compiled(), seat, observation, mask)
+        return decode(observation[: layout.length], self.rules)
 
     def play_on(self, rng: random.Random) -> Table:
         """Plays at random to the end of the game."""
