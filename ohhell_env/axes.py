@@ -101,17 +101,24 @@ class NilScore:
 
 @dataclass(frozen=True)
 class Scoring:
-    """Points of a deal from bid, tricks won and hand size; see ``schedule.points_table``."""
+    """Points of a deal from bid, tricks won and hand size; see ``schedule.points``."""
 
     exact_bonus: int = 10
+    """Points of a made bid."""
     exact_per_trick: int = 1
+    """Added for each trick won of a made bid."""
     exact_per_trick_sq: int = 0
+    """Added times the square of the tricks won of a made bid."""
     miss_per_trick: int = 1
+    """Points for each trick won of a missed bid."""
     miss_per_diff: int = 0
+    """Taken off for each trick too many or too few."""
     miss_per_diff_sq: int = 0
+    """Taken off times the square of the tricks too many or too few."""
     miss_per_diff_tri: int = 0
-    """Times 1 + 2 + ... + tricks off."""
+    """Taken off times 1 + 2 + ... up to the number of tricks too many or too few."""
     miss_constant: int = 0
+    """Taken off any missed bid."""
     nil_made: NilScore | None = None
     """Replaces the whole score of a made bid of nil."""
     nil_missed: NilScore | None = None

@@ -91,7 +91,7 @@ def _choose_plan(row: np.void, rules: Rules, size: int, one_deal: bool) -> sched
     if one_deal and size in sizes:
         row["deal"] = row["plan"] = sizes.index(size)
         return schedule.deal_plans(rules)[sizes.index(size)]
-    return schedule.plan_of_size(rules, size)
+    return schedule.plan_of_size(rules, size, first=True)
 
 
 def _read_card(rules: Rules, card: CardLike, where: str) -> Card:

@@ -62,7 +62,7 @@ class Rules:
     """How a tie for the highest score is settled at the end."""
     settlement: Settlement = field(default_factory=Settlement)
     hard_score_bonus: int = 0
-    """Added to each winner's score before settling."""
+    """Added to each winner's score before differences are settled; no effect otherwise."""
     name: str = field(default="custom", compare=False)
     """The preset that these rules started from; a label that takes no part in comparisons."""
 

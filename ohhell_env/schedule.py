@@ -161,8 +161,13 @@ def deal_plans(rules: Rules) -> tuple[DealPlan, ...]:
     )
 
 
-def plan_of_size(rules: Rules, hand_size: int) -> DealPlan:
+def plan_of_size(rules: Rules, hand_size: int, first: bool) -> DealPlan:
     """Returns the plan of a deal outside the schedule: an extra one, or one of a chosen size.
+
+    Args:
+        rules: The rules.
+        hand_size: Cards for each seat.
+        first: Whether it takes the place of the game's first deal.
 
     Raises:
         RulesError: The pack cannot serve the hand size.
@@ -170,7 +175,8 @@ def plan_of_size(rules: Rules, hand_size: int) -> DealPlan:
     _served(rules, [hand_size], min(largest_hand(rules, False), MAX_HAND_SIZE))
     if hand_size < 1:
         raise RulesError(f"hand_size={hand_size}: at least 1 is allowed")
-    blind = hand_size == 1 and rules.blind_one_card in ("always", "first")
+    blinds = ("always", "first") if first else ("always",)
+    blind = hand_size == 1 and rules.blind_one_card in blinds
     return DealPlan(hand_size, _trump_source(rules, hand_size, False), blind)
 
 

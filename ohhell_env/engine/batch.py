@@ -7,10 +7,11 @@ array. Functions named ``*_one`` work on row 0.
 # pyright: basic
 from __future__ import annotations
 
+import numba
 import numpy as np
 
 from ohhell_env.engine import dealing, encode, kernel, scoring
-from ohhell_env.engine.caching import entry, inline
+from ohhell_env.engine.caching import COMPILED, entry, inline
 from ohhell_env.engine.layout import REWARDS, Event, Phase
 from ohhell_env.engine.rng import seed_stream
 
@@ -219,3 +220,18 @@ def play_one(games, rules, sections, action, observation, mask):
         encode.write_observation(row, rules[0], sections[0], row.seat, observation, 0)
         encode.write_mask(row, mask, 0, True)
     return code
+
+
+def direct(function, *arguments):
+    """Returns the compiled code of an entry point, to be called without numba's dispatch.
+
+    That saves two thirds of a call (0.8 of 1.2 µs), and with it the look at the arguments: they
+    must be of the same types at every call.
+
+    Args:
+        function: One of the functions above.
+        *arguments: Arguments of the types that it will be called with.
+    """
+    if not COMPILED:
+        return function
+    return function.compile(tuple(numba.typeof(argument) for argument in arguments))

@@ -97,6 +97,8 @@ def set_plan(row, rules, place):
     row.hand_size = rules.plan_size[place]
     row.trump_source = rules.plan_trump[place]
     row.blind = rules.plan_blind[place]
+    if rules.blind_once and row.deal >= rules.num_plans:
+        row.blind = 0
 
 
 @inline

@@ -159,6 +159,7 @@ RULES = np.dtype(
         ("plan_size", _I1, _PLANS),  # hand size of each deal
         ("plan_trump", _I1, _PLANS),  # TrumpSource of each deal
         ("plan_blind", _I1, _PLANS),
+        ("blind_once", _I8),  # 1: blind deals only in the first pass through the schedule
         ("one_deal", _I8),  # 1: an episode is one deal
         ("num_choices", _I8),  # deals that such an episode draws from
         ("choices", _I2, _PLANS),  # their places in the schedule
@@ -258,7 +259,8 @@ def _write_schedule(record: np.void, rules: Rules) -> None:
     for place, plan in enumerate(plans):
         _write_plan(record, place, plan)
     largest = max(plan.hand_size for plan in plans)
-    _write_plan(record, EXTRA_PLAN, schedule.plan_of_size(rules, largest))
+    _write_plan(record, EXTRA_PLAN, schedule.plan_of_size(rules, largest, first=False))
+    record["blind_once"] = rules.blind_one_card == "first"
     record["max_deals"] = schedule.num_deals(rules)
 
 
@@ -267,7 +269,7 @@ def _write_episode(record: np.void, rules: Rules, episode: str, hand_size: int |
     choices = [place for place, size in enumerate(sizes) if hand_size in (None, size)]
     if not choices:
         assert hand_size is not None, "a schedule is never empty"
-        _write_plan(record, CHOSEN_PLAN, schedule.plan_of_size(rules, hand_size))
+        _write_plan(record, CHOSEN_PLAN, schedule.plan_of_size(rules, hand_size, first=True))
         choices = [CHOSEN_PLAN]
     record["one_deal"] = episode == "deal"
     record["num_choices"] = len(choices)

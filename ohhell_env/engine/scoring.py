@@ -118,4 +118,4 @@ def settle(row, rules, paid):
     else:
         ante = rules.ante if rules.settlement == _POOL else 0.0
         for seat in range(players):
-            paid[seat] = ante * (players * paid[seat] - 1.0)
+            paid[seat] = ante * (players * paid[seat] - 1.0) + 0.0  # never minus zero
