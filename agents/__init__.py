@@ -1,1 +1,65 @@
-"""Players of Oh Hell: random, heuristic, searching and learned, behind `agents.make`."""
+"""Players of Oh Hell behind two doors: ``make`` by name, ``load`` from a file.
+
+>>> make("random", seed=7).kind
+'random'
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agents.base import Agent, AgentPath, read_state
+from agents.heuristic import HeuristicAgent
+from agents.random_agent import RandomAgent
+from ohhell_env.errors import CheckpointError, OhHellError, nearest
+
+__all__ = ["AGENTS", "Agent", "HeuristicAgent", "RandomAgent", "load", "make"]
+
+AGENTS: dict[str, type[Agent]] = {"random": RandomAgent, "heuristic": HeuristicAgent}
+"""The players that have a name."""
+
+
+def make(spec: str | Path, seed: int | None = None) -> Agent:
+    """Returns a player.
+
+    Args:
+        spec: A name ("random", "heuristic"), or the path of a checkpoint or a saved player.
+        seed: Starts the player's own random numbers; None: taken from the system.
+
+    Raises:
+        OhHellError: No such player (the nearest name is offered) and no such file.
+        CheckpointError: A file that holds no player.
+    """
+    name = str(spec)
+    if name in AGENTS:
+        return AGENTS[name](seed)
+    if Path(name).exists():
+        return load(name, seed)
+    looks_like_path = isinstance(spec, Path) or any(sign in name for sign in "/\\.")
+    if looks_like_path:
+        raise CheckpointError(f"{name}: no such checkpoint")
+    raise OhHellError(f"unknown player {name!r}: {nearest(name, AGENTS)}, or a checkpoint's path")
+
+
+def load(path: AgentPath, seed: int | None = None) -> Agent:
+    """Returns a player from where it was saved; nothing in the file is run.
+
+    Args:
+        path: A checkpoint's folder, or the file of a saved player.
+        seed: Starts its random numbers anew; None: as they were saved.
+
+    Raises:
+        CheckpointError: There is no player, or a broken one.
+    """
+    if Path(path).is_file() and Path(path).suffix != ".safetensors":
+        kind = read_state(path).get("type")
+        if kind in AGENTS:
+            agent = AGENTS[kind].load(path)
+            return agent if seed is None else type(agent)(seed)
+    try:
+        from agents.learned import LearnedAgent
+    except ModuleNotFoundError as error:
+        raise CheckpointError(
+            f"{path}: a player that learned needs {error.name}; install ohhell-env[train]"
+        ) from None
+    return LearnedAgent.load(path, seed=seed)

@@ -1,0 +1,91 @@
+"""``heuristic``: a club player; its decisions are made by ``policy.py``."""
+
+# pyright: reportAttributeAccessIssue=false
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.base import Agent
+from agents.engine_players import HEURISTIC
+from agents.policy import heuristic_action
+from agents.view import view_to_row
+from ohhell_env import schedule
+from ohhell_env.engine.caching import entry
+from ohhell_env.engine.layout import Rows, compile_rules, new_games
+from ohhell_env.errors import IllegalActionError
+from ohhell_env.observation import LAYOUTS, Layout, layout_of
+from ohhell_env.rules import Rules, RulesLike
+
+
+class HeuristicAgent(Agent):
+    """Bids the most expected points, plays for its bid; needs no training and no chance.
+
+    It must know the rules (the scoring above all): call ``begin`` first.
+
+    >>> from ohhell_env import BatchedOhHell
+    >>> tables = BatchedOhHell(2, "oh_hell", seed=1)
+    >>> tables.reset()
+    >>> agent = HeuristicAgent()
+    >>> agent.begin("oh_hell")
+    >>> agent.act_batch(tables.observations, tables.action_masks).tolist()
+    [62, 62]
+    """
+
+    kind = "heuristic"
+    engine_player = HEURISTIC
+
+    def __init__(self, seed: int | None = None) -> None:
+        super().__init__(seed)
+        self._row: Rows = new_games(1)
+
+    def begin(self, rules: RulesLike, seat: int | None = None) -> None:
+        """Takes a seat at a table; see ``Agent.begin``."""
+        super().begin(rules, seat)
+        assert self.rules is not None
+        self._layouts = [layout_of(self.rules, name) for name in LAYOUTS]
+        self._sizes = set(schedule.hand_sizes(self.rules))
+
+    def choose(
+        self,
+        observations: NDArray[np.int8],
+        action_masks: NDArray[np.int8],
+        words: NDArray[np.uint64],
+        deterministic: bool,
+    ) -> NDArray[np.int64]:
+        """Returns an action for each row; see ``Agent.choose``."""
+        if self.rules is None:
+            raise IllegalActionError(
+                "the heuristic player must know the rules: call begin(rules, seat) before act()"
+            )
+        layout = self._layout(observations.shape[1])
+        chosen = np.empty(len(observations), np.int64)
+        sizes = observations[:, layout.slices()["hand_size"].start]
+        usual = np.isin(sizes, list(self._sizes))
+        for size in (None, *np.unique(sizes[~usual]).tolist()):
+            where = np.flatnonzero(usual if size is None else sizes == size)
+            compiled = _compiled(self.rules, size)
+            sections = layout.compiled()
+            _decide(observations, action_masks, where, sections, compiled, self._row, chosen)
+        return chosen
+
+    def _layout(self, length: int) -> Layout:
+        for layout in self._layouts:
+            if layout.length == length:
+                return layout
+        raise IllegalActionError(
+            f"observations of {length} values are no view under the rules of begin(): "
+            + " or ".join(f"{layout.length} ({layout.name})" for layout in self._layouts)
+        )
+
+
+def _compiled(rules: Rules, hand_size: int | None) -> Rows:
+    """Returns the engine's rules; a hand size outside the schedule needs its own points."""
+    return compile_rules(rules) if hand_size is None else compile_rules(rules, "deal", hand_size)
+
+
+@entry
+def _decide(observations, masks, where, sections, rules, scratch, chosen):
+    for index in where:
+        view_to_row(observations[index], masks[index], sections[0], rules[0], scratch[0])
+        chosen[index] = heuristic_action(scratch[0], rules[0])

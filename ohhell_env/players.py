@@ -1,0 +1,89 @@
+"""Players for the seats that an environment plays by itself.
+
+``resolve`` is the one place of this package that asks for ``agents``, and only when a player is
+given by name: whoever hands in functions or objects needs nothing but ``ohhell_env``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from ohhell_env.errors import OhHellError
+from ohhell_env.rules import Rules
+
+Chooser = Callable[[Any, Any], Any]
+"""A function of observation and info that returns an action code."""
+
+
+class Player(Protocol):
+    """What a seat needs: a beginning, and an answer to each view."""
+
+    def begin(self, rules: Rules, seat: int) -> None:
+        """Takes a seat; called before each game."""
+        ...
+
+    def act(
+        self, observation: Any, info: Mapping[str, Any] | None = None, deterministic: bool = True
+    ) -> int:
+        """Returns the action code of one decision."""
+        ...
+
+
+class FunctionPlayer:
+    """A plain function in a player's place.
+
+    Args:
+        function: Called as ``function(observation, info)``; returns an action code.
+    """
+
+    def __init__(self, function: Chooser) -> None:
+        self.function = function
+
+    def begin(self, rules: Rules, seat: int) -> None:
+        """Takes a seat; a function has nothing to remember."""
+
+    def act(
+        self, observation: Any, info: Mapping[str, Any] | None = None, deterministic: bool = True
+    ) -> int:
+        """Returns the function's answer."""
+        return self.function(observation, info)
+
+
+def resolve(player: Any, seed: int | None = None) -> Player:
+    """Returns a player from any of its forms.
+
+    Args:
+        player: An object with ``begin`` and ``act``, a function of observation and info, a name
+            that ``agents.make`` knows, or a checkpoint's path.
+        seed: Starts the random numbers of a player given by name.
+
+    Raises:
+        OhHellError: Something else, an unknown name, or a name where ``agents`` is not at hand.
+    """
+    if isinstance(player, str | Path):
+        return _make(player, seed)
+    if not isinstance(player, type):
+        if callable(getattr(player, "act", None)) and callable(getattr(player, "begin", None)):
+            return player
+        if callable(player):
+            return FunctionPlayer(player)
+    raise OhHellError(
+        f"a player is a name, a function of observation and info, or an object with begin() and "
+        f"act(); got {player!r}"
+    )
+
+
+def _make(name: str | Path, seed: int | None) -> Player:
+    try:
+        from agents import make
+    except ModuleNotFoundError as error:
+        if error.name != "agents":
+            raise
+        raise OhHellError(
+            f"player {str(name)!r}: players by name live in the package 'agents', which comes with "
+            "a clone of the repository (pip install -e .), not with the wheel; give a function or "
+            "an object with begin() and act() instead"
+        ) from None
+    return make(name, seed=seed)
