@@ -44,9 +44,9 @@ class Schedule:
 class Trump:
     """Where the trump suit comes from."""
 
-    method: Literal[
-        "turn_up", "dealer_last_card", "fixed", "rotation", "random_suit", "none"
-    ] = "turn_up"
+    method: Literal["turn_up", "dealer_last_card", "fixed", "rotation", "random_suit", "none"] = (
+        "turn_up"
+    )
     """The next card, the dealer's own last card, one suit, suits in rotation, chance, no trump."""
     suit: str | None = None
     """The suit's letter, for the method "fixed"."""

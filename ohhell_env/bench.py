@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -69,9 +69,7 @@ def _engine() -> Work:
     batch.seed_tables(games, np.uint64(1), np.uint64(0))
     batch.seed_tables(choosers, np.uint64(2), np.uint64(0))
     play_random_deals(games, rules, choosers, 1)
-    return lambda seconds: _until(
-        seconds, lambda: play_random_deals(games, rules, choosers, 2000)
-    )
+    return lambda seconds: _until(seconds, lambda: play_random_deals(games, rules, choosers, 2000))
 
 
 def _batched(layout: str) -> Work:
@@ -236,10 +234,10 @@ def memory_per_table() -> int:
 
 
 def bench(
-    seconds: float = typer.Option(1.0, help="CPU seconds of each run."),
-    repeats: int = typer.Option(3, min=1, help="Runs of each line; the best counts."),
-    others: bool = typer.Option(True, help="Measure OpenSpiel and PettingZoo's classics, too."),
-    out: Path | None = typer.Option(None, help="Write the figures to this file as JSON."),
+    seconds: Annotated[float, typer.Option(help="CPU seconds of each run.")] = 1.0,
+    repeats: Annotated[int, typer.Option(min=1, help="Runs of each line; the best counts.")] = 3,
+    others: Annotated[bool, typer.Option(help="Measure OpenSpiel and the classics too.")] = True,
+    out: Annotated[Path | None, typer.Option(help="Write the figures there as JSON.")] = None,
 ) -> None:
     """Measure speed here and beside other games."""
     warnings.simplefilter("ignore")
@@ -250,7 +248,9 @@ def bench(
                 line.measure(seconds)
     rates = {line.key: line.rate for line in lines}
     typer.echo(f"ohhell-env {__version__}, {platform.processor() or platform.machine()}, one core")
-    typer.echo(f"{PLAYERS} players x {HAND_SIZE} cards; decisions per CPU second, best of {repeats}")
+    typer.echo(
+        f"{PLAYERS} players x {HAND_SIZE} cards; decisions per CPU second, best of {repeats}"
+    )
     for line in lines:
         typer.echo(f"  {line.name:<46} {_number(line.rate):>12}")
     typer.echo("goals")

@@ -8,6 +8,9 @@ cards outside the suits (Wizards and Jesters).
 A card is written as rank, then suit: ``"TH"`` is the ten of hearts.
 """
 
+# Reads what users hand over: types are checked here, not believed.
+# pyright: reportUnnecessaryIsInstance=false
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -150,9 +150,9 @@ def _bidding(rules: Rules) -> Iterator[str]:
 
 def _scoring(rules: Rules) -> Iterator[str]:
     scoring = rules.scoring
-    numbers = {
-        name: value for name, value in vars(scoring).items() if isinstance(value, int)
-    } | {"hard_score_bonus": rules.hard_score_bonus}
+    numbers = {name: value for name, value in vars(scoring).items() if isinstance(value, int)} | {
+        "hard_score_bonus": rules.hard_score_bonus
+    }
     for nil in ("nil_made", "nil_missed"):
         score = getattr(scoring, nil)
         if score is not None:

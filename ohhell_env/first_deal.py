@@ -1,5 +1,9 @@
 """Fixing the first deal: chosen dealer, hand size, hands, turned card or trump suit."""
 
+# Reads what users hand over: types are checked here, not believed.
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnnecessaryIsInstance=false
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 def explain_illegal(game: Game, action: Any) -> IllegalActionError:
     """Returns the error for an action that is not legal in a game's present state."""
     if game.phase is Phase.OVER:
-        return IllegalActionError(f"action {action!r}: the game is over; call reset() to play again")
+        return IllegalActionError(
+            f"action {action!r}: the game is over; call reset() to play again"
+        )
     number = whole_number(action)
     if number is None:
         problem = f"action {action!r} ({type(action).__name__}) is not a whole number"

@@ -291,7 +291,9 @@ class _Reader:
         return self.part[name][: self.players].tolist()
 
     def _cards(self, name: str) -> list[str]:
-        return [card_name(card, self.pack) for card in np.flatnonzero(self.part.get(name, [0]))]
+        return [
+            card_name(int(card), self.pack) for card in np.flatnonzero(self.part.get(name, [0]))
+        ]
 
     def _seat(self, name: str) -> int | None:
         places = np.flatnonzero(self.part[name])
@@ -333,7 +335,7 @@ class _Reader:
     def _open_cards(self) -> dict[int, str]:
         holders = self.part.get("open_cards", np.zeros(0, np.int64))
         return {
-            int(holders[card]): card_name(card, self.pack) for card in np.flatnonzero(holders)
+            int(holders[card]): card_name(int(card), self.pack) for card in np.flatnonzero(holders)
         }
 
 

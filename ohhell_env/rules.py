@@ -5,6 +5,10 @@ code. Read on in ``axes.py`` (what each setting means), ``schedule.py`` (hand si
 points that follow) and ``checks.py`` (what cannot be combined).
 """
 
+# Reads what users hand over: types are checked here, not believed.
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnnecessaryIsInstance=false
+
 from __future__ import annotations
 
 import dataclasses

@@ -4,8 +4,12 @@ Every axis of the rules is a frozen dataclass. This module fills such a dataclas
 checks each value against the field's annotation, and names the nearest key where one is unknown.
 """
 
+# Reads what users hand over: types are checked here, not believed.
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import types
@@ -27,9 +31,7 @@ def check_key(cls: type, key: str, where: str) -> None:
     """Raises RulesError with the nearest name unless ``key`` is a field of ``cls``."""
     if key not in field_types(cls):
         prefix = f"{where}." if where else ""
-        raise RulesError(
-            f"unknown setting {prefix + str(key)!r}: {nearest(key, field_types(cls))}"
-        )
+        raise RulesError(f"unknown setting {prefix + str(key)!r}: {nearest(key, field_types(cls))}")
 
 
 def coerce(value: Any, annotation: Any, where: str) -> Any:
@@ -75,14 +77,12 @@ def _one_of(value: Any, allowed: tuple[Any, ...], where: str) -> Any:
 def _union(value: Any, options: tuple[Any, ...], where: str) -> Any:
     if value is None and types.NoneType in options:
         return None
+    options = tuple(option for option in options if option is not types.NoneType)
+    if len(options) == 1:
+        return coerce(value, options[0], where)
     for option in options:
-        if option is not types.NoneType:
-            try:
-                return coerce(value, option, where)
-            except RulesError as error:
-                problem = error
-    if sum(option is not types.NoneType for option in options) == 1:
-        raise problem
+        with contextlib.suppress(RulesError):
+            return coerce(value, option, where)
     wanted = " or ".join(_spell(option) for option in options)
     raise RulesError(f"{where}: {wanted} is allowed, got {value!r}")
 

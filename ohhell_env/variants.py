@@ -4,6 +4,9 @@ The defaults (``Rules()``) are the pagat game with common scoring. What each var
 its rules come from is told in ``docs/rules.md``.
 """
 
+# Reads what users hand over: types are checked here, not believed.
+# pyright: reportUnnecessaryIsInstance=false
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping

@@ -4,7 +4,6 @@ Python passes arrays, never single records: unboxing a record costs ten times as
 array. Functions named ``*_one`` work on row 0.
 """
 
-# pyright: basic
 from __future__ import annotations
 
 import numba

@@ -4,7 +4,6 @@ Every operand of a mask operation must be ``uint64``: numba turns ``uint64 op in
 ``int64``. With ``NUMBA_DISABLE_JIT=1`` the twins run instead of the compiled functions.
 """
 
-# pyright: basic
 from __future__ import annotations
 
 import platform
@@ -24,6 +23,7 @@ SUIT = np.uint64(0x1FFF)
 _WORD = (1 << 64) - 1
 _MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _SHIFT_30, _SHIFT_27, _SHIFT_31 = np.uint64(30), np.uint64(27), np.uint64(31)
+
 
 @intrinsic
 def _ctpop(typingctx, mask):

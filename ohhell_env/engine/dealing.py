@@ -3,7 +3,6 @@
 Source of the first dealer's rules: ``docs/rules.md``, "First dealer".
 """
 
-# pyright: basic
 from __future__ import annotations
 
 import numpy as np

@@ -9,7 +9,6 @@ seat or value): what is written past the end of one is overwritten by the next. 
 have ``MARGIN`` bytes to spare behind each row.
 """
 
-# pyright: basic
 from __future__ import annotations
 
 import numpy as np
@@ -17,7 +16,7 @@ import numpy as np
 from ohhell_env.engine.bits import ONE, ZERO, bit, copy64, get8, has, put8, spread
 from ohhell_env.engine.caching import inline
 from ohhell_env.engine.kernel import trump_known
-from ohhell_env.engine.layout import BID_BASE, NO_BID, NO_CARD, NO_TRUMP, Phase
+from ohhell_env.engine.layout import BID_BASE, NO_CARD, NO_TRUMP, Phase
 
 CARD_SECTIONS = ("hand", "turned", "winning_card", "pack", "trick", "place", "open_cards", "played")
 """Sections with one value per card (``played``: per seat and card), in the order of writing."""

@@ -11,7 +11,6 @@ Callers go through ``step``, which checks an action before anything changes. ``r
 holds the legal bids or cards of the seat to act.
 """
 
-# pyright: basic
 from __future__ import annotations
 
 import numpy as np

@@ -133,8 +133,8 @@ GAME = np.dtype(
         ("best_seat", _I1),
         ("fixed", _I1),  # 1 where this deal's cards were chosen by a caller
         ("deal", _I4),  # deals finished before this one
-        ("plan", _I2),  # place of this deal in the schedule
-        ("extra", _I2),  # extra deals begun after a tie
+        ("plan", _I4),  # place of this deal in the schedule
+        ("extra", _I4),  # extra deals begun after a tie
         ("scores", _I4, MAX_SEATS),  # of the game, after the last finished deal
         ("hands", _U8, MAX_SEATS),  # cards held
         ("played", _U8, MAX_SEATS),  # cards played in this deal, by seat
@@ -346,3 +346,6 @@ def _write_points(record: np.void, rules: Rules, hand_size: int | None) -> None:
 
 
 assert max(RANKS_PER_SUIT * 4, NUM_CARD_CODES) <= 64, "a set of cards fits into one word"
+assert sum(GAME[name].itemsize for name in GAME.names or ()) == GAME.itemsize, (
+    "no gaps between the fields: the bytes of a row are its fingerprint"
+)

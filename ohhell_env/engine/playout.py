@@ -1,6 +1,5 @@
 """Random play inside the engine: whole deals without a step back to Python."""
 
-# pyright: basic
 from __future__ import annotations
 
 from ohhell_env.engine import dealing, kernel

@@ -5,7 +5,6 @@ splittable pseudorandom number generators", 2014), and each word drawn is a scra
 numbers are derived from the seed and the row, so the streams of rows do not meet.
 """
 
-# pyright: basic
 from __future__ import annotations
 
 import numpy as np

@@ -3,7 +3,6 @@
 The points themselves are a table in the rules record, filled from ``schedule.points``.
 """
 
-# pyright: basic
 from __future__ import annotations
 
 import numpy as np
