@@ -38,7 +38,7 @@ def dealt_face_up(seed: int) -> tuple[list[str], Game]:
     """The pack as it is about to be dealt face up to four seats, and the table that will do it."""
     game = Game(house(4, first_dealer="first_jack"), seed=seed)
     cards = face_up(game.copy().state, game.compiled, 52)
-    return [card_name(card) for card in cards], game
+    return [card_name(int(card)) for card in cards], game
 
 
 def first_dealers(game: Game, count: int) -> list[float]:
