@@ -1,9 +1,49 @@
-"""Oh Hell, in all its variants, as an environment for reinforcement learning."""
+"""Oh Hell, in all its variants, as an environment for reinforcement learning.
+
+>>> from ohhell_env import Rules, oh_hell_v0
+>>> env = oh_hell_v0.env(rules=Rules.preset("nomination_whist"), episode="deal")
+
+What is heavy (the engine, PettingZoo) is imported when it is first asked for.
+"""
 
 from __future__ import annotations
 
-from ohhell_env.rules import Rules
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+# Not lazy: the function has the name of the module that it comes from, and the import system would
+# put the module in its place.
 from ohhell_env.variants import variants
 
+if TYPE_CHECKING:
+    from ohhell_env import errors, oh_hell_v0
+    from ohhell_env.envs.batched import BatchedOhHell
+    from ohhell_env.game import Game
+    from ohhell_env.rules import Rules
+
 __version__ = "0.1.0"
-__all__ = ["Rules", "variants"]
+__all__ = [
+    "BatchedOhHell",
+    "Game",
+    "Rules",
+    "__version__",
+    "errors",
+    "oh_hell_v0",
+    "variants",
+]
+
+_CLASSES = {"BatchedOhHell": "envs.batched", "Game": "game", "Rules": "rules"}
+"""Public classes by the module that they come from."""
+_MODULES = ("errors", "oh_hell_v0")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _CLASSES:
+        return getattr(import_module(f"{__name__}.{_CLASSES[name]}"), name)
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

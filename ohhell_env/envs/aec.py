@@ -1,0 +1,564 @@
+"""The PettingZoo environment: one table of Oh Hell, its seats taking their turns.
+
+This is the environment's manual. ``oh_hell_v0.env(...)`` makes it, ``oh_hell_v0.raw_env(...)`` the
+same without wrappers::
+
+    from ohhell_env import oh_hell_v0
+
+    env = oh_hell_v0.env(rules="oh_hell", players=4)
+    env.reset(seed=7)
+    for agent in env.agent_iter():
+        observation, reward, termination, truncation, info = env.last()
+        if termination or truncation:
+            action = None  # the game is over; every seat has this one last turn
+        else:
+            action = int(env.action_space(agent).sample(observation["action_mask"]))
+        env.step(action)
+    print(env.unwrapped.scores)
+
+Description:
+    Oh Hell is a trick-taking game: after the deal everybody bids how many tricks he will win, and
+    only who wins exactly that many makes his bid. The rules of every variant are told in plain
+    words by ``python -m ohhell_env rules NAME``. Agents are ``player_0`` to ``player_{n-1}``,
+    clockwise. One step is one bid or one card. Where bids are simultaneous the seats still bid one
+    after the other, but nobody sees a bid before all have bid. In a blind one-card deal the cards
+    are played by themselves after the last bid.
+
+Observation:
+    A dict with "observation", the seat's view as int8 (L,), and "action_mask". The view is
+    relative to the seat that looks (itself first, then clockwise) and holds all that it may know
+    and nothing else. ``ohhell_env.observation.sections(rules)`` lists the sections of the vector,
+    ``docs/observation.md`` explains each, ``decode(vector, rules)`` gives the view back by name.
+    ``observe(agent)`` answers for any seat at any time, also after the end. Every array handed out
+    is the caller's own.
+
+Action:
+    ``Discrete(61 + largest hand size)``, the same codes under all rules: a card is its number, 0 to
+    59 (``oh_hell_v0.card_action("TH")``), a bid of b is ``60 + b`` (``bid_action(b)``);
+    ``action_name(a)`` says an action in words. NumPy's and torch's integers are right, too.
+
+Action mask:
+    int8 (A,), 1 for each action that is legal now; all 0 for seats that are not to act and after
+    the end. ``infos[agent]["action_mask"]`` is equal to it. An illegal action raises
+    ``IllegalActionError``, the game is unchanged and goes on; with ``illegal="terminate"`` it ends
+    the game for all, as PettingZoo's ``TerminateIllegalWrapper`` has it: the offender gets the
+    worst that an honest seat could have got (``wrappers.worst_honest``), the others nothing.
+    What is no action of the space at all (a float, a string, None, a number out of range) raises in
+    either case.
+
+Rewards:
+    ``reward="points"``: the points of a deal, to all seats when it ends; over a game they sum to
+    the score. "relative": own points less the mean of the others'. "win": the share of the win,
+    "settlement": what is paid, both when the game ends.
+
+Episode end:
+    After the last card every agent's termination is True and each takes one last turn, in which
+    only ``None`` is accepted; then ``agents`` is empty. From the moment of the last card
+    ``env.unwrapped.scores`` holds all final scores, and each info "score", "points" (of the last
+    deal) and "win_share". ``step`` after that raises; ``reset`` begins the next episode. After an
+    illegal action that ended the game truncations are True, too; the infos have "score", and the
+    offender's "fault" what it did.
+
+Arguments:
+    rules            Rules, the name of a variant, or the path of a YAML file
+    players          overrides the number of players of the rules
+    episode          "game" (the whole schedule) or "deal" (one deal, its hand size drawn from the
+                     schedule)
+    reward           "points", "relative", "win" or "settlement"
+    illegal          "raise" or "terminate" (``raw_env`` only raises)
+    render_mode      None, "ansi" (``render()`` returns text) or "human" (``render()`` prints it)
+    hand_size        with episode "deal": the only hand size
+    layout           "default", as small as the rules allow, or "universal", one for all rules
+
+Reset options:
+    ``reset(seed=s)`` starts the random stream anew and plays the cards of row 0 of
+    ``BatchedOhHell(seed=s)``; without a seed the stream goes on. ``options`` fix the first deal,
+    each of them by itself or together: "dealer" (seat), "hand_size", "hands" (all seats' cards by
+    name or number, equally many each), "turned" (the turned card), "trump" (a suit's letter, where
+    the rules turn no card). What cannot be raises ``RulesError``, and the game before goes on.
+
+Version history:
+    v0: first version.
+"""
+
+# pyright: reportMissingTypeStubs=false
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, cast
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from pettingzoo import AECEnv
+
+from ohhell_env.actions import BID_BASE, whole_number
+from ohhell_env.engine import batch
+from ohhell_env.engine.encode import new_buffer
+from ohhell_env.engine.layout import ILLEGAL, NOBODY, Event, Rows
+from ohhell_env.envs import render
+from ohhell_env.envs.rewards import check_reward
+from ohhell_env.errors import IllegalActionError, OhHellError, RulesError, nearest
+from ohhell_env.first_deal import FirstDeal
+from ohhell_env.game import Game
+from ohhell_env.illegal import explain_illegal
+from ohhell_env.observation import MASK_STRIDE, Layout, decode, layout_of
+from ohhell_env.record import deal_record
+from ohhell_env.rules import Rules, RulesLike, as_rules
+
+View = dict[str, NDArray[np.int8]]
+"""What an agent observes: "observation" (L,) and "action_mask" (A,)."""
+
+RENDER_MODES = ("human", "ansi")
+ILLEGAL_POLICIES = ("raise", "terminate")
+
+_DEAL, _OVER = 16 * int(Event.DEAL), 16 * int(Event.OVER)
+_API_TEST_OPTION = "options"
+"""PettingZoo's ``api_test`` resets every environment with an option of this name."""
+
+
+class NotResetError(OhHellError, AttributeError):
+    """Something was asked for that there is only after ``reset()``."""
+
+
+class _AfterReset:
+    """Stands for an attribute until ``reset`` sets it, and says so.
+
+    A ``__getattr__`` of the environment would do the same, at twice the cost of every step.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        if instance is None:
+            return self
+        raise NotResetError(f"{self._name} before reset(): call reset() first")
+
+
+class RawOhHell(AECEnv[str, Any, Any]):
+    """One table of Oh Hell as a PettingZoo AEC environment; see this module's docstring.
+
+    Only bookkeeping: what is legal, who is next and what is paid comes from the engine.
+
+    Args:
+        rules: Rules, the name of a variant, or the path of a YAML file.
+        players: Overrides the number of players of the rules.
+        episode: "game" or "deal".
+        reward: "points", "relative", "win" or "settlement".
+        illegal: "raise"; for "terminate" take ``oh_hell_v0.env``.
+        render_mode: None, "ansi" or "human".
+        hand_size: With episode "deal", the only hand size; None: drawn from the schedule.
+        layout: "default" or "universal".
+
+    Raises:
+        RulesError: An argument that cannot be used.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {  # pyright: ignore[reportIncompatibleVariableOverride]
+        "name": "oh_hell_v0",
+        "render_modes": list(RENDER_MODES),
+        "render_fps": 1,
+        "is_parallelizable": False,
+    }
+    agents: Any = _AfterReset()
+    agent_selection: Any = _AfterReset()
+    rewards: Any = _AfterReset()
+    terminations: Any = _AfterReset()
+    truncations: Any = _AfterReset()
+    infos: Any = _AfterReset()
+    _cumulative_rewards: Any = _AfterReset()
+
+    def __init__(
+        self,
+        rules: RulesLike = "oh_hell",
+        players: int | None = None,
+        episode: str = "game",
+        reward: str = "points",
+        illegal: str = "raise",
+        render_mode: str | None = None,
+        hand_size: int | None = None,
+        layout: str = "default",
+    ) -> None:
+        super().__init__()
+        if check_illegal(illegal) != "raise":
+            raise RulesError("illegal='terminate' is for oh_hell_v0.env(); raw_env() only raises")
+        self.rules: Rules = as_rules(rules, players)
+        """The rules of the game."""
+        self.reward = reward
+        """The reward setting."""
+        self.render_mode = _check_render_mode(render_mode)
+        self.layout: Layout = layout_of(self.rules, layout, hand_size)
+        """The arrangement of the observation."""
+        self._reward = check_reward(reward, episode, self.rules)
+        self._game = Game(self.rules, episode=episode, hand_size=hand_size)
+        self.possible_agents = [f"player_{seat}" for seat in range(self.rules.players)]
+        self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
+        self._observation_spaces = {agent: self._new_space() for agent in self.possible_agents}
+        actions = self.layout.num_actions
+        self._action_spaces = {agent: spaces.Discrete(actions) for agent in self.possible_agents}
+        self._ended: list[bytes] = []  # deals that are over, until somebody wants their records
+        self._started = self._playing = False
+        self._bind()
+
+    def _new_space(self) -> spaces.Dict:
+        length, actions = self.layout.length, self.layout.num_actions
+        return spaces.Dict(
+            {
+                "observation": spaces.Box(-128, 127, (length,), np.int8),
+                "action_mask": spaces.Box(0, 1, (actions,), np.int8),
+            }
+        )
+
+    def _bind(self) -> None:
+        """Allocates the buffers, and takes hold of what every step needs."""
+        self._state: Rows = self._game.state
+        self._compiled: Rows = self._game.compiled
+        self._sections: Rows = self.layout.compiled()
+        self._num_actions = self.layout.num_actions
+        self._buffer = new_buffer(1, self.layout.stride)
+        self._mask_buffer = new_buffer(1, MASK_STRIDE)
+        self._view = self._buffer[: self.layout.length]
+        self._mask = self._mask_buffer[: self._num_actions]
+        self._paid = np.zeros(self.rules.players)
+        self._play: Any = batch.direct(
+            batch.play_one,
+            self._state,
+            self._compiled,
+            self._sections,
+            0,
+            self._buffer,
+            self._mask_buffer,
+        )
+
+    # ------------------------------------------------------------------ the game
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Begins an episode and deals.
+
+        Args:
+            seed: Starts the random stream anew; None: the stream goes on.
+            options: Fix the first deal; see the module's docstring.
+
+        Raises:
+            RulesError: A seed or option that cannot be; the game before goes on.
+        """
+        game = self._game
+        if options:
+            options = _wishes(options)
+            game = game.copy()
+        game.begin(seed, FirstDeal.from_options(options) if options else _FREE)
+        if game is not self._game:
+            self._check_room(game.hand_size)
+            self._state[:] = game.state
+            self._game.seed, self._game.finished_deals = game.seed, []
+        self._ended = []
+        self._started = self._playing = True
+        self._start_books()
+
+    def _check_room(self, hand_size: int) -> None:
+        largest = self._num_actions - BID_BASE - 1
+        if hand_size > largest:
+            raise RulesError(
+                f"a first deal of {hand_size} cards: the actions of this environment have room for "
+                f"hands of up to {largest}; make it with episode='deal', hand_size={hand_size}, or "
+                "with layout='universal'"
+            )
+
+    def _start_books(self) -> None:
+        self.agents = agents = self.possible_agents[:]
+        self.rewards = dict.fromkeys(agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(agents, 0.0)
+        self.terminations = dict.fromkeys(agents, False)
+        self.truncations = dict.fromkeys(agents, False)
+        none = np.zeros(self._num_actions, np.int8)
+        self._idle: dict[str, dict[str, Any]] = {a: {"action_mask": none.copy()} for a in agents}
+        self.infos = dict(self._idle)
+        self._has_rewards = False
+        self._skip_agent_selection: str | None = None
+        self._turn_to_actor()
+
+    def _turn_to_actor(self) -> None:
+        """Makes the engine's seat to act the selected agent, and writes its view."""
+        seat = int(self._state["seat"][0])
+        self._write_view(seat)
+        self.agent_selection = agent = self.possible_agents[seat]
+        self.infos[agent] = {"action_mask": self._mask.copy()}
+
+    def _write_view(self, seat: int) -> None:
+        batch.observe_one(
+            self._state, self._compiled, self._sections, seat, self._buffer, self._mask_buffer
+        )
+
+    def step(self, action: Any) -> None:
+        """Makes an action for the selected agent, and selects the next one.
+
+        Args:
+            action: A card (0 to 59) or a bid (60 + b) of any integer type; None once it is over.
+
+        Raises:
+            IllegalActionError: The action is not legal now, or there is no turn to take; nothing
+                has changed.
+        """
+        if not self._playing:
+            self._step_ended(action)
+            return
+        number = action if type(action) is int else _number(action)
+        code = ILLEGAL
+        if 0 <= number < self._num_actions:
+            code = self._play(
+                self._state,
+                self._compiled,
+                self._sections,
+                number,
+                self._buffer,
+                self._mask_buffer,
+            )
+        if code < 0:
+            raise explain_illegal(self._game, action)
+        agent = self.agent_selection
+        self.infos[agent] = self._idle[agent]
+        self._cumulative_rewards[agent] = 0.0
+        if self._has_rewards:
+            self.rewards = dict.fromkeys(self.agents, 0.0)
+            self._has_rewards = False
+        if code < _DEAL:
+            self.agent_selection = agent = self.possible_agents[code & 15]
+            self.infos[agent] = {"action_mask": self._mask.copy()}
+        else:
+            self._end_deal(code >= _OVER)
+
+    def _end_deal(self, over: bool) -> None:
+        self._paid[:] = 0
+        batch.rewards_one(self._state, self._compiled, self._reward, self._paid)
+        self._pay(self._paid.tolist())
+        self._ended.append(self._state.tobytes())
+        if over:
+            self._end_episode()
+            self._report()
+        else:
+            batch.next_deal_one(self._state, self._compiled)
+            self._turn_to_actor()
+
+    def _pay(self, rewards: list[float]) -> None:
+        self.rewards = dict(zip(self.agents, rewards, strict=True))
+        self._accumulate_rewards()
+        self._has_rewards = True
+
+    def _end_episode(self) -> None:
+        """Everybody terminates; one last turn for each remains."""
+        self._playing = False
+        self.terminations = dict.fromkeys(self.agents, True)
+        for agent, score in zip(self.agents, self._game.scores, strict=True):
+            self.infos[agent] = self._idle[agent] | {"score": score}
+        self._deads_step_first()
+
+    def _report(self) -> None:
+        """Adds the results of a game that came to its end to everybody's info."""
+        game = self._game
+        for agent, points, share in zip(self.agents, game.points, game.win_shares(), strict=True):
+            self.infos[agent] |= {"points": points, "win_share": share}
+
+    def forfeit(self, reward: float, reason: str) -> None:
+        """Ends the game for all because the selected agent broke the rules.
+
+        As with PettingZoo's ``TerminateIllegalWrapper`` everybody's termination and truncation is
+        True afterwards.
+
+        Args:
+            reward: What the offender gets; the others get 0.
+            reason: What it did, for its info ("fault").
+        """
+        offender = self.agent_selection
+        self._cumulative_rewards[offender] = 0.0
+        self._pay([reward if agent == offender else 0.0 for agent in self.agents])
+        self.truncations = dict.fromkeys(self.agents, True)
+        self._end_episode()
+        self.infos[offender]["fault"] = reason
+
+    def _step_ended(self, action: Any) -> None:
+        if not self._started:
+            raise IllegalActionError("step() before reset(): call reset() first")
+        if not self.agents:
+            raise IllegalActionError(
+                f"step({action!r}): the game is over and every agent has had its last turn; call "
+                "reset() to play again"
+            )
+        if action is not None:
+            raise IllegalActionError(
+                f"action {action!r}: the game is over; the last turn of {self.agent_selection} "
+                "accepts only None"
+            )
+        self._was_dead_step(None)
+
+    # ------------------------------------------------------------------ what agents see
+
+    def observation_space(self, agent: str) -> spaces.Dict:
+        """Returns the observation space of an agent, the same object every time."""
+        return self._observation_spaces[self._known(agent)]
+
+    def action_space(self, agent: str) -> spaces.Discrete:
+        """Returns the action space of an agent, the same object every time."""
+        return self._action_spaces[self._known(agent)]
+
+    def _known(self, agent: str) -> str:
+        if agent not in self._seats:
+            raise RulesError(f"no agent {agent!r}: {nearest(agent, self.possible_agents)}")
+        return agent
+
+    def last(self, observe: bool = True) -> tuple[View | None, float, bool, bool, dict[str, Any]]:
+        """Returns view, reward since its last turn, termination, truncation and info of the agent.
+
+        Args:
+            observe: False leaves out the view.
+        """
+        if not self._playing:
+            return self._last_ended(observe)
+        agent = self.agent_selection
+        view = None
+        if observe:
+            view = {"observation": self._view.copy(), "action_mask": self._mask.copy()}
+        return view, self._cumulative_rewards[agent], False, False, self.infos[agent]
+
+    def _last_ended(self, observe: bool) -> tuple[View | None, float, bool, bool, dict[str, Any]]:
+        if not self._started:
+            raise NotResetError("last() before reset(): call reset() first")
+        if not self.agents:
+            raise OhHellError(
+                "last(): the game is over and every agent has had its last turn; call reset() to "
+                "play again"
+            )
+        return super().last(observe)  # type: ignore[return-value]
+
+    def observe(self, agent: str) -> View:
+        """Returns the view of an agent, at any time after ``reset``; changes nothing.
+
+        Args:
+            agent: Any of ``possible_agents``.
+
+        Raises:
+            NotResetError: Before the first ``reset``.
+        """
+        if not self._started:
+            raise NotResetError("observe() before reset(): call reset() first")
+        seat = self._seats[self._known(agent)]
+        actor = self._seats[self.agent_selection] if self._playing else NOBODY
+        self._write_view(seat)
+        mask = self._mask.copy() if seat == actor else np.zeros_like(self._mask)
+        view = {"observation": self._view.copy(), "action_mask": mask}
+        if actor not in (seat, NOBODY):
+            self._write_view(actor)  # the buffers are the selected agent's
+        return view
+
+    def render(self, seat: int | None = None) -> str | None:  # type: ignore[override]
+        """Returns the table as text ("ansi"), or prints it ("human").
+
+        Args:
+            seat: Show what this seat may know; None: the referee's view, with all hands.
+
+        Raises:
+            NotResetError: Before the first ``reset``.
+            RulesError: There is no such seat.
+        """
+        if not self._started:
+            raise NotResetError("render() before reset(): call reset() first")
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() without a render_mode: make it with render_mode='ansi'")
+            return None
+        text = self._text(seat)
+        if self.render_mode == "human":
+            print(text)
+            return None
+        return text
+
+    def _text(self, seat: Any) -> str:
+        actor = self._game.seat if self._playing else NOBODY
+        if seat is None:
+            return render.referee_text(self._game, actor)
+        number = whole_number(seat)
+        if number is None or not 0 <= number < self.rules.players:
+            raise RulesError(f"render: a seat is 0 to {self.rules.players - 1}, got {seat!r}")
+        view = decode(self.observe(self.possible_agents[number])["observation"], self.rules)
+        return render.seat_text(view, self.rules, number, actor)
+
+    def close(self) -> None:
+        """Does nothing: there is nothing to release."""
+
+    # ------------------------------------------------------------------ what the referee knows
+
+    @property
+    def playing(self) -> bool:
+        """Whether a seat has an action to make: after ``reset`` and before the end."""
+        return self._playing
+
+    @property
+    def game(self) -> Game:
+        """The table itself, with all hands; look, and take ``game.copy()`` to play on with."""
+        self._file_deals()
+        return self._game
+
+    def _file_deals(self) -> None:
+        """Writes the records of the deals that have ended since somebody last asked."""
+        for state in self._ended:
+            ended = self._game.copy()
+            ended.state.view(np.uint8)[:] = np.frombuffer(state, np.uint8)
+            self._game.finished_deals.append(deal_record(ended))
+        self._ended = []
+
+    @property
+    def scores(self) -> list[int]:
+        """The scores by seat, after the last finished deal."""
+        if not self._started:
+            raise NotResetError("scores before reset(): call reset() first")
+        return self._game.scores
+
+    def record(self) -> dict[str, Any]:
+        """Returns the episode so far as plain data; see ``ohhell_env.record``."""
+        if not self._started:
+            raise NotResetError("record() before reset(): call reset() first")
+        return self.game.record()
+
+    # ------------------------------------------------------------------ Python's own
+
+    def __getstate__(self) -> dict[str, Any]:
+        left_out = {"_state", "_compiled", "_sections", "_buffer", "_mask_buffer", "_view"}
+        left_out |= {"_mask", "_play"}
+        return {key: value for key, value in self.__dict__.items() if key not in left_out}
+
+    def __setstate__(self, plain: dict[str, Any]) -> None:
+        self.__dict__.update(plain)
+        self._bind()
+        if self._playing:
+            self._write_view(self._game.seat)
+
+
+_FREE = FirstDeal()
+
+
+def _wishes(options: Any) -> dict[str, Any]:
+    if not isinstance(options, Mapping):
+        raise RulesError(f"reset: options by name are wanted, got {options!r}")
+    named = cast("Mapping[str, Any]", options)
+    return {key: named[key] for key in named if key != _API_TEST_OPTION}
+
+
+def _number(action: Any) -> int:
+    """Returns an action as a whole number, -1 where it is none."""
+    if isinstance(action, np.integer):
+        return int(cast("int", action))
+    number = whole_number(action)
+    return -1 if number is None else number
+
+
+def check_illegal(illegal: str) -> str:
+    """Returns a policy for illegal actions, or raises RulesError."""
+    if illegal not in ILLEGAL_POLICIES:
+        raise RulesError(f"illegal={illegal!r}: {nearest(illegal, ILLEGAL_POLICIES)}")
+    return illegal
+
+
+def _check_render_mode(mode: str | None) -> str | None:
+    if mode is not None and mode not in RENDER_MODES:
+        raise RulesError(f"render_mode={mode!r}: {nearest(mode, RENDER_MODES)}")
+    return mode

@@ -1,0 +1,233 @@
+"""PettingZoo's standard wrappers, with our errors and without their detours.
+
+The stock wrappers cost most of a step's time, nearly all of it in chains of ``__getattr__``. These
+subclasses mean the same, but reach the raw environment directly and hold no copy of its turn.
+"""
+
+# pyright: reportMissingTypeStubs=false
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Any, NoReturn
+
+from pettingzoo import AECEnv
+from pettingzoo.utils.env import AECIterable, AECIterator
+from pettingzoo.utils.env_logger import EnvLogger
+from pettingzoo.utils.wrappers import (
+    AssertOutOfBoundsWrapper,
+    BaseWrapper,
+    OrderEnforcingWrapper,
+    TerminateIllegalWrapper,
+)
+
+from ohhell_env.actions import whole_number
+from ohhell_env.envs.aec import NotResetError, RawOhHell, View, check_illegal
+from ohhell_env.errors import IllegalActionError, OhHellError
+from ohhell_env.game import Game
+from ohhell_env.illegal import explain_illegal
+
+
+def worst_honest(game: Game, reward: str) -> float:
+    """Returns the least that an honest seat could get now: what an offender gets.
+
+    ============  ==============================================================================
+    "points"      the lowest points in the table for this hand size
+    "relative"    the lowest points less the highest
+    "win"         0, no share of the win
+    "settlement"  what it would pay if the game ended with this deal, it being last before the
+                  deal and getting the lowest points, everybody else the highest
+    ============  ==============================================================================
+
+    Args:
+        game: The table; its seat to act is the offender.
+        reward: The reward setting.
+    """
+    if reward == "win":
+        return 0.0
+    size = game.hand_size
+    table = game.compiled["points"][0, size, : size + 1, : size + 1]
+    lowest, highest = int(table.min()), int(table.max())
+    if reward == "points":
+        return float(lowest)
+    if reward == "relative":
+        return float(lowest - highest)
+    ended = game.copy()
+    scores = ended.state["scores"][0]
+    last = min(game.scores)
+    scores += highest
+    scores[game.seat] = last + lowest
+    return ended.settlement()[game.seat]
+
+
+def _of_raw(name: str) -> Any:
+    """Returns a property that reads an attribute of the raw environment."""
+    return property(attrgetter(f"raw.{name}"), doc=f"The raw environment's ``{name}``.")
+
+
+class _Direct(BaseWrapper[str, Any, Any]):
+    """What the three wrappers share: attributes are the raw environment's own."""
+
+    agents: Any = _of_raw("agents")
+    possible_agents: Any = _of_raw("possible_agents")
+    agent_selection: Any = _of_raw("agent_selection")
+    rewards: Any = _of_raw("rewards")
+    terminations: Any = _of_raw("terminations")
+    truncations: Any = _of_raw("truncations")
+    infos: Any = _of_raw("infos")
+    _cumulative_rewards: Any = _of_raw("_cumulative_rewards")
+    metadata: Any = _of_raw("metadata")
+    render_mode: Any = _of_raw("render_mode")
+    raw: RawOhHell
+    """The environment inside."""
+
+    def __init__(self, env: AECEnv[str, Any, Any], **settings: Any) -> None:
+        raw = env.unwrapped
+        if not isinstance(raw, RawOhHell):
+            raise OhHellError(f"{type(self).__name__} wraps oh_hell_v0, got {env}")
+        super().__init__(env, **settings)
+        self.raw = raw
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("raw", "env") or (name.startswith("_") and name != "_cumulative_rewards"):
+            raise AttributeError(f"accessing private attribute {name!r} is prohibited")
+        return getattr(self.env, name)
+
+    def __str__(self) -> str:
+        return str(self.env)
+
+    @property
+    def unwrapped(self) -> RawOhHell:  # type: ignore[override]
+        """The environment inside."""
+        return self.raw
+
+    def last(self, observe: bool = True) -> tuple[View | None, float, bool, bool, dict[str, Any]]:
+        """Returns what the raw environment's ``last`` returns."""
+        return self.raw.last(observe)
+
+    def observe(self, agent: str) -> View:
+        """Returns the view of an agent."""
+        return self.raw.observe(agent)
+
+    def state(self) -> NoReturn:
+        """Refuses: there is no view of all hands but ``env.unwrapped.game``."""
+        raise NotImplementedError("state(): see env.unwrapped.game for the table with all hands")
+
+    def render(self, seat: int | None = None) -> str | None:  # type: ignore[override]
+        """Returns or prints the table; see the raw environment's ``render``."""
+        return self.raw.render(seat)
+
+
+class OutOfBounds(_Direct, AssertOutOfBoundsWrapper[str, Any, Any]):
+    """Raises IllegalActionError for what is no action of the action space."""
+
+    def __init__(self, env: AECEnv[str, Any, Any]) -> None:
+        super().__init__(env)
+        self._num_actions = self.raw.layout.num_actions
+
+    def step(self, action: Any) -> None:
+        """Makes an action of the action space, or None once the agent is dead."""
+        if type(action) is not int or not 0 <= action < self._num_actions:
+            action = self._checked(action)
+        self.env.step(action)
+
+    def _checked(self, action: Any) -> Any:
+        raw = self.raw
+        if action is None or not raw.playing:
+            return action  # the raw environment says what is wrong, if anything is
+        number = whole_number(action)
+        if number is not None and 0 <= number < self._num_actions:
+            return number
+        raise explain_illegal(raw.game, action)
+
+
+class TerminateIllegal(_Direct, TerminateIllegalWrapper[str, Any, Any]):
+    """Ends the game for all when an agent makes an illegal action.
+
+    The offender's reward is ``worst_honest``, everybody else's is 0.
+    """
+
+    def __init__(self, env: AECEnv[str, Any, Any]) -> None:
+        super().__init__(env, illegal_reward=0.0)  # worked out anew for each deal
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Begins an episode."""
+        self.env.reset(seed, options)
+
+    def step(self, action: Any) -> None:
+        """Makes an action; an illegal one ends the game."""
+        raw = self.raw
+        try:
+            self.env.step(action)
+        except IllegalActionError as error:
+            number = whole_number(action)
+            if not raw.playing or number is None or not 0 <= number < raw.layout.num_actions:
+                raise
+            EnvLogger.warn_on_illegal_move()
+            reason = str(error).removesuffix("; the game is unchanged")
+            raw.forfeit(worst_honest(raw.game, raw.reward), reason)
+
+
+class OrderEnforcing(_Direct, OrderEnforcingWrapper[str, Any, Any]):
+    """Raises the project's errors for calls in a wrong order.
+
+    Before ``reset``: NotResetError (an AttributeError, too). After the end: IllegalActionError for
+    every step. In a loop over ``agent_iter`` each turn needs its step.
+    """
+
+    def step(self, action: Any) -> None:
+        """Makes an action for the selected agent."""
+        self.env.step(action)
+        self._has_updated = True
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Begins an episode."""
+        self.env.reset(seed, options)
+        self._has_reset = self._has_updated = True
+
+    def agent_iter(self, max_iter: int = 2**63) -> AECIterable[str, Any, Any]:  # type: ignore[override]
+        """Yields the selected agent until all are gone; each turn needs its ``step``."""
+        if not self._has_reset:
+            raise NotResetError("agent_iter() before reset(): call reset() first")
+        return _Turns(self, max_iter)
+
+    def take_turn(self) -> bool:
+        """Returns whether there was a step or reset since the last call."""
+        updated, self._has_updated = self._has_updated, False
+        return updated
+
+
+class _Turns(AECIterable[str, Any, Any]):
+    """The turns of a game, to iterate over."""
+
+    env: OrderEnforcing
+    max_iter: int
+
+    def __iter__(self) -> AECIterator[str, Any, Any]:
+        return _TurnIterator(self.env, self.max_iter)
+
+
+class _TurnIterator(AECIterator[str, Any, Any]):
+    env: OrderEnforcing
+
+    def __next__(self) -> str:
+        agent = super().__next__()
+        if not self.env.take_turn():
+            raise IllegalActionError(
+                f"the turn of {agent} had no step(): in a loop over agent_iter() call step() once "
+                "for each agent"
+            )
+        return agent
+
+
+def wrap(raw: RawOhHell, illegal: str) -> OrderEnforcing:
+    """Returns an environment in the standard wrappers.
+
+    Args:
+        raw: The environment.
+        illegal: "raise" or "terminate".
+
+    Raises:
+        RulesError: Another policy.
+    """
+    ends = check_illegal(illegal) == "terminate"
+    return OrderEnforcing(OutOfBounds(TerminateIllegal(raw) if ends else raw))
