@@ -29,7 +29,6 @@ from ohhell_env.engine import batch
 from ohhell_env.engine.layout import GAME, compile_rules, new_games
 from ohhell_env.engine.playout import choose_random, play_random_deals
 from ohhell_env.envs.batched import BatchedOhHell
-from ohhell_env.observation import MASK_STRIDE
 from ohhell_env.rules import Rules
 
 PLAYERS, HAND_SIZE, TABLES = 4, 10, 1024
@@ -230,7 +229,7 @@ def memory_per_table() -> int:
     """Returns the bytes that one table of ``BatchedOhHell`` takes: record, view, mask, results."""
     tables = BatchedOhHell(1, _RULES)
     results = tables.seats.itemsize + tables.rewards.nbytes + 2
-    return GAME.itemsize + tables.layout.stride + MASK_STRIDE + results
+    return GAME.itemsize + tables.observations.nbytes + tables.action_masks.nbytes + results
 
 
 def bench(

@@ -115,7 +115,8 @@ def _rank_letter(rules: Rules, card: int) -> str:
 def _trump(rules: Rules) -> Iterator[str]:
     trump, suits = rules.trump, rules.pack.suits
     if trump.method == "fixed" and trump.suit not in suits:
-        yield f"trump.method='fixed' needs trump.suit, one of {', '.join(suits)}; got {trump.suit!r}"
+        allowed = ", ".join(suits)
+        yield f"trump.method='fixed' needs trump.suit, one of {allowed}; got {trump.suit!r}"
     if trump.method != "fixed" and trump.suit is not None:
         yield f"trump.suit={trump.suit!r} needs trump.method='fixed', got {trump.method!r}"
     if trump.method == "rotation" and not 1 <= len(trump.rotation) <= 16:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ohhell_env import schedule
 from ohhell_env.actions import BID_BASE, NUM_ACTIONS
 from ohhell_env.cards import NUM_CARD_CODES, Pack, card_name
-from ohhell_env.engine.encode import ABSENT, CARD_SECTIONS, MARGIN, PAIR, SECTIONS, SMALL_SECTIONS
+from ohhell_env.engine.encode import ABSENT, CARD_SECTIONS, PAIR, SECTIONS, SMALL_SECTIONS
 from ohhell_env.engine.layout import (
     MAX_SEATS,
     NO_TRUMP,
@@ -92,8 +92,8 @@ class Layout:
 
     @property
     def stride(self) -> int:
-        """Bytes between rows in a buffer of observations: a multiple of 64, margin included."""
-        return -(-(self.length + MARGIN) // 64) * 64
+        """Bytes between rows in a buffer of observations."""
+        return self.length
 
     @property
     def digest(self) -> str:
@@ -185,12 +185,12 @@ def _compile(layout: Layout) -> Rows:
     record["card_width"] = layout.card_width
     record["num_suits"] = layout.suits
     record["small_start"] = layout.slices()["phase"].start
-    record["stride"] = layout.stride
-    record["mask_stride"] = MASK_STRIDE
+    record["length"] = layout.length
+    record["num_actions"] = layout.num_actions
     return engine_rows(record)
 
 
-MASK_STRIDE = 128
+MASK_STRIDE = NUM_ACTIONS
 """Bytes between rows in a buffer of action masks."""
 
 

@@ -114,14 +114,13 @@ class Rules:
             axis, _, rest = key.partition(".")
             settings.check_key(Rules, axis, "")
             current = values.get(axis, getattr(self, axis))
-            if rest:
-                value = _nested(rest, value)
-            if isinstance(value, Mapping) and dataclasses.is_dataclass(current):
-                values[axis] = _merge(current, value, axis)
+            change = _nested(rest, value) if rest else value
+            if isinstance(change, Mapping) and dataclasses.is_dataclass(current):
+                values[axis] = _merge(current, change, axis)
             elif rest:
                 raise RulesError(f"unknown setting {key!r}: {axis!r} has no parts")
             else:
-                values[axis] = value
+                values[axis] = change
         return dataclasses.replace(self, **values)
 
     def _refuse_stale_preset(self, players: Any) -> None:
@@ -220,7 +219,6 @@ def _merge(current: Any, values: Mapping[str, Any], where: str) -> Any:
     for key, value in values.items():
         settings.check_key(type(current), str(key), where)
         part = getattr(current, str(key))
-        if isinstance(value, Mapping) and dataclasses.is_dataclass(part):
-            value = _merge(part, value, f"{where}.{key}")
-        merged[str(key)] = value
+        nested = isinstance(value, Mapping) and dataclasses.is_dataclass(part)
+        merged[str(key)] = _merge(part, value, f"{where}.{key}") if nested else value
     return settings.with_values(current, merged, where)

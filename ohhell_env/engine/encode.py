@@ -5,8 +5,9 @@ its section table; nothing here knows an offset. A seat's view holds all that th
 nothing else; seats count from the observer on, clockwise.
 
 Sections are written in ascending order, card sections 64 bytes at a time, the others 8 (a byte per
-seat or value): what is written past the end of one is overwritten by the next. Buffers therefore
-have ``MARGIN`` bytes to spare behind each row.
+seat or value): what is written past the end of one is overwritten by the next, and what is written
+past the end of a table's row by the next table. So rows are written in ascending order, too, and a
+buffer has ``MARGIN`` bytes to spare behind the last one.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ SMALL_SECTIONS = (
 ABSENT = -1
 """Start of a section that a layout leaves out."""
 MARGIN = 64
-"""Bytes that the writer may touch behind a row."""
+"""Bytes that the writer may touch behind a row that it writes."""
 PAIR = 16
 """Numbers that outgrow int8 are written as the pair (a, b) of ``16 * a + b``."""
 _PAIR_MIN, _PAIR_MAX = -128 * PAIR, 128 * PAIR - 1
@@ -56,8 +57,8 @@ SECTIONS = np.dtype(
         ("card_width", np.int64),  # values per card section
         ("num_suits", np.int64),
         ("small_start", np.int64),  # first value behind the card sections
-        ("stride", np.int64),  # bytes from one row to the next
-        ("mask_stride", np.int64),
+        ("length", np.int64),  # values of an observation
+        ("num_actions", np.int64),  # values of an action mask
     ]
 )
 
@@ -76,7 +77,7 @@ def write_mask(row, buffer, base, acting):
 
     Args:
         row: A table.
-        buffer: int8 (at least ``base + 124``,), written in place.
+        buffer: int8, ``MARGIN`` bytes longer than its rows, written in place.
         base: Where the mask starts.
         acting: Whether the seat that asks is the one to act.
     """
@@ -95,7 +96,7 @@ def write_observation(row, rules, sections, seat, buffer, base):
         rules: Its rules record.
         sections: A ``SECTIONS`` record.
         seat: The seat that looks.
-        buffer: int8 (at least ``base + length + MARGIN``,), written in place.
+        buffer: int8, ``MARGIN`` bytes longer than its rows, written in place.
         base: Where the observation starts.
     """
     _write_cards(row, rules, sections, seat, buffer, base)
@@ -264,6 +265,6 @@ def _write_game(row, rules, sections, buffer, base):
         copy64(buffer, base + sections.rules, rules.features)
 
 
-def new_buffer(rows: int, stride: int) -> np.ndarray:
-    """Returns a zeroed flat int8 buffer of ``rows`` rows with room for the writer's margin."""
-    return np.zeros(rows * stride + MARGIN, np.int8)
+def new_buffer(rows: int, length: int) -> np.ndarray:
+    """Returns a zeroed flat int8 buffer for some rows, with the writer's margin behind them."""
+    return np.zeros(rows * length + MARGIN, np.int8)

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from ohhell_env.actions import whole_number
 from ohhell_env.engine import batch
-from ohhell_env.engine.encode import new_buffer
+from ohhell_env.engine.encode import MARGIN, new_buffer
 from ohhell_env.engine.layout import Rows, compile_rules, new_games
 from ohhell_env.envs.rewards import check_reward
 from ohhell_env.errors import IllegalActionError, RulesError
 from ohhell_env.game import Game, check_seed
 from ohhell_env.illegal import explain_illegal
-from ohhell_env.observation import MASK_STRIDE, Layout, layout_of
+from ohhell_env.observation import Layout, layout_of
 from ohhell_env.rules import Rules, RulesLike, as_rules
 
 
@@ -82,11 +82,11 @@ class BatchedOhHell:
 
     def _allocate(self) -> None:
         tables, layout = self.num_tables, self.layout
-        observations = new_buffer(tables, layout.stride)
-        masks = new_buffer(tables, MASK_STRIDE)
-        self.observations: NDArray[np.int8] = _view(observations, layout.stride, layout.length)
+        observations = new_buffer(tables, layout.length)
+        masks = new_buffer(tables, layout.num_actions)
+        self.observations: NDArray[np.int8] = _rows(observations, tables)
         """int8 (N, L): the acting seat's view of each table."""
-        self.action_masks: NDArray[np.int8] = _view(masks, MASK_STRIDE, layout.num_actions)
+        self.action_masks: NDArray[np.int8] = _rows(masks, tables)
         """int8 (N, A): 1 for each action that is legal at each table."""
         self.seats: NDArray[np.int64] = np.zeros(tables, np.int64)
         """int64 (N,): the seat to act at each table."""
@@ -169,6 +169,5 @@ class BatchedOhHell:
         return game
 
 
-def _view(buffer: NDArray[np.int8], stride: int, length: int) -> NDArray[np.int8]:
-    rows = len(buffer) // stride
-    return buffer[: rows * stride].reshape(rows, stride)[:, :length]
+def _rows(buffer: NDArray[np.int8], rows: int) -> NDArray[np.int8]:
+    return buffer[: len(buffer) - MARGIN].reshape(rows, -1)
