@@ -60,6 +60,7 @@ class Table:
             rules = self._with_size(rules, len(given[0]))
         self.rules, self.game = rules, Game(rules, seed=seed)
         self.referee = Referee(rules.to_dict())
+        self.dealer_chosen = dealer is not None
         if given is not None or dealer is not None:
             self.game.reset(hands=given, turned=turned, trump=trump, dealer=dealer)
         self._start_deal()
@@ -82,7 +83,7 @@ class Table:
         trump = "NT" if game.trump == NO_TRUMP else self.rules.pack.suits[game.trump]
         self.referee.start_deal(game.deal, game.dealer, hands, turned, trump)
         if game.deal == 0 and isinstance(self.rules.first_dealer, int):
-            assert game.hand_size == self.referee.sizes[0]
+            assert self.dealer_chosen or game.dealer == self.rules.first_dealer
 
     def act(self, action: int) -> None:
         """Makes an action (a code) on both sides, and compares."""
@@ -102,6 +103,10 @@ class Table:
         assert game.points == referee.points()
         assert game.scores == referee.scores
         assert game.over == referee.over
+        filed = game.finished_deals[-1]
+        assert filed["points"] == referee.points()
+        assert [bid for _, bid in sorted(filed["bids"])] == referee.bids
+        assert filed["tricks"] == [[list(play) for play in trick] for trick in referee.tricks]
         if not game.over:
             self._start_deal()
 
