@@ -140,8 +140,8 @@ def _bidding(rules: Rules) -> Iterator[str]:
             "bidding.order='simultaneous' clashes with bidding.hook='last_bidder': nobody bids "
             "last; set bidding.hook to 'none' or bidding.order to 'sequential'"
         )
-    if bidding.hook_min_hand < 1:
-        yield f"bidding.hook_min_hand must be at least 1, got {bidding.hook_min_hand}"
+    if not 1 <= bidding.hook_min_hand <= _LIMIT:
+        yield f"bidding.hook_min_hand must be 1 to {_LIMIT}, got {bidding.hook_min_hand}"
     if rules.blind_one_card == "last" and rules.end.target is not None:
         yield (
             "blind_one_card='last' clashes with end.target: nobody knows which deal is the last; "

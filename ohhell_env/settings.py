@@ -19,6 +19,8 @@ from typing import Any, Literal, Union
 
 from ohhell_env.errors import RulesError, nearest
 
+_LARGEST_WHOLE = 2**53
+
 
 @functools.cache
 def field_types(cls: type) -> dict[str, Any]:
@@ -60,8 +62,9 @@ def coerce(value: Any, annotation: Any, where: str) -> Any:
 
 
 def _is_plain(value: Any, annotation: Any) -> bool:
-    if annotation is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
+    if annotation is float:  # a whole number too, as long as a float can hold it
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        return isinstance(value, float) or (whole and abs(value) <= _LARGEST_WHOLE)
     if annotation is int:
         return isinstance(value, int) and not isinstance(value, bool)
     return isinstance(value, annotation)
