@@ -180,6 +180,17 @@ def test_case_72_larger_total_of_bids_breaks_a_tie():
     assert table.game.winners() == [0]
 
 
+def test_tie_breaks_count_bids_made_and_bids_not_tricks():
+    for tie_break, winner in (("largest_bid_total", 1), ("most_exact_bids", 2)):
+        table = one_card_deal(0, 0, 0, tie_break=tie_break)
+        exact(table, 4, 4, 4)
+        totals(table, 20, 20, 20)
+        with_scores(table, 100, 101, 91)
+        finish(table, 0, 1, 0)  # 101 101 101: seat 0 wins a trick too many, seat 1 one too few
+        assert table.game.scores == [101, 101, 101]
+        assert table.game.winners() == [winner]
+
+
 @pytest.mark.parametrize("tie_break", ["most_exact_bids", "largest_bid_total"])
 def test_a_tie_in_the_tie_break_too_is_shared(tie_break: str):
     table = one_card_deal(0, 0, 0, tie_break=tie_break)

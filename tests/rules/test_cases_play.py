@@ -241,6 +241,12 @@ def test_pocha_heads_and_overtrumps_in_spanish_order():
     assert table.play("3O").legal() == {"4E", "3E"}
 
 
+@pytest.mark.parametrize("void", DUTIES)
+def test_every_duty_asks_for_any_trump_while_nobody_has_ruffed(void: str):
+    table = table_of("9C 2C 2D / AC 8C 7H / 4S QS KD", play__void=void)
+    assert table.play("9C AC").legal() == {"4S", "QS"}
+
+
 # Ruffs, seat by seat
 
 
