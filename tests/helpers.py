@@ -1,4 +1,4 @@
-"""Shared tools of the tests: a watched table in card notation, and random rules over every axis.
+"""Shared tools of the tests: a watched table in card notation, and short random rules.
 
 ``Table`` plays a ``Game`` with the naive referee of ``reference.py`` looking on: after every action
 the two must agree on everything, whatever the test at hand is about.
@@ -15,10 +15,11 @@ from ohhell_env.cards import card_name, parse_card
 from ohhell_env.engine.batch import observe_one
 from ohhell_env.engine.encode import new_buffer
 from ohhell_env.engine.layout import BID_BASE, NO_TRUMP
-from ohhell_env.errors import RulesError
 from ohhell_env.game import Game
 from ohhell_env.observation import decode, layout_of
 from ohhell_env.rules import Rules
+from ohhell_env.schedule import hand_sizes, num_deals
+from ohhell_env.testing import random_rules
 from tests.reference import Referee
 
 
@@ -188,127 +189,9 @@ def close(left: list[float], right: list[float]) -> bool:
     return all(abs(a - b) <= 1e-9 * max(1.0, abs(b)) for a, b in zip(left, right, strict=True))
 
 
-# ---------------------------------------------------------------- random rules
-
-
-def random_rules(rng: random.Random) -> Rules:
-    """Draws rules from the whole grid of axes; what clashes is drawn again."""
+def short_rules(rng: random.Random, plays: int = 600) -> Rules:
+    """Draws random rules whose games have about so many plays at most, extra deals not counted."""
     while True:
-        try:
-            return Rules.from_dict(_random_settings(rng))
-        except RulesError:
-            continue
-
-
-def _random_settings(rng: random.Random) -> dict[str, Any]:
-    pack = _random_pack(rng)
-    target = rng.choice([None, None, None, rng.randint(1, 60)])
-    simultaneous = rng.random() < 0.3
-    return {
-        "players": rng.choice([2, 3, 3, 4, 4, 5, 6, 7, 8]),
-        "pack": pack,
-        "schedule": _random_schedule(rng, target is not None),
-        "first_dealer": rng.choice(["random", "first_jack", "high_card", rng.randint(0, 3)]),
-        "trump": _random_trump(rng, pack["suits"]),
-        "bidding": {
-            "order": "simultaneous" if simultaneous else "sequential",
-            "hook": "none" if simultaneous else rng.choice(["none", "last_bidder", "last_bidder"]),
-            "hook_min_hand": rng.choice([1, 1, 2, 4]),
-            "announce": rng.random() < 0.3,
-        },
-        "blind_one_card": rng.choice(["never", "always", "first", "last"]),
-        "play": {
-            "first_lead": rng.choice(["eldest", "highest_bidder"]),
-            "trump_lead": rng.choice(
-                ["anytime", "after_first_trick", "after_broken", "when_forced"]
-            ),
-            "head_led_suit": rng.random() < 0.5,
-            "void": rng.choice(
-                ["any", "must_trump", "must_overtrump_else_trump", "must_overtrump_else_free"]
-            ),
-        },
-        "scoring": _random_scoring(rng),
-        "end": {"target": target, "max_deals": target and rng.choice([None, 4, 9])},
-        "tie_break": rng.choice(
-            ["shared", "extra_deals", "extra_deals", "most_exact_bids", "largest_bid_total"]
-        ),
-        "settlement": {
-            "kind": rng.choice(["none", "differences", "pool"]),
-            "rate": rng.choice([1.0, 0.25]),
-            "ante": rng.choice([1.0, 5.0]),
-        },
-        "hard_score_bonus": rng.choice([0, 10, -3]),
-    }
-
-
-def _random_pack(rng: random.Random) -> dict[str, Any]:
-    standard = {"suits": list("CDHS"), "ranks": list("23456789TJQKA")}
-    spanish = {"suits": list("OCEB"), "ranks": list("24567SCK3A")}
-    small = {"suits": list("HS"), "ranks": list("9TJQKA")}
-    pack = rng.choice([standard, standard, spanish, small])
-    names = [rank + suit for suit in pack["suits"] for rank in pack["ranks"]]
-    return {**pack, "removed": rng.sample(names, rng.choice([0, 0, 1, 4]))}
-
-
-def _random_schedule(rng: random.Random, endless: bool) -> dict[str, Any]:
-    """Short schedules: what a long one has more of is only more of the same."""
-    shape = rng.choice(["constant", "up", "down", "up_down", "down_up", "explicit"])
-    repeat = [1, 1, 2, "players"]
-    schedule: dict[str, Any] = {
-        "shape": shape,
-        "overflow": rng.choice(["scale", "plateau", "error"]),
-        "repeat_each": rng.choice([1, 1, 1, 2]),
-        "max_deals": rng.choice([None, 2, 3, 5]),
-    }
-    if shape == "explicit":
-        return schedule | {"sizes": [rng.randint(1, 6) for _ in range(rng.randint(1, 4))]}
-    if shape == "constant":
-        high = rng.choice([1, 2, 5, "max"])
-        return schedule | {"high": high, "deals": None if endless else rng.randint(1, 3)}
-    low, step = rng.choice([1, 1, 2, 3]), rng.choice([1, 1, 2, 3])
-    high = rng.choice(["max", low + step * rng.randint(0, 4), low + step * rng.randint(0, 4)])
-    return schedule | {
-        "low": low,
-        "high": high,
-        "step": step,
-        "repeat_low": rng.choice(repeat),
-        "repeat_high": rng.choice(repeat),
-        "max_deals": 5 if high == "max" else rng.choice([None, None, 3]),
-    }
-
-
-def _random_trump(rng: random.Random, suits: list[str]) -> dict[str, Any]:
-    others = ["dealer_last_card", "fixed", "rotation", "random_suit", "none"]
-    method = rng.choice(["turn_up", "turn_up", "turn_up", *others])
-    cycle = rng.choices([*suits, "NT"], k=rng.randint(1, 5))
-    return {
-        "method": method,
-        "suit": rng.choice(suits) if method == "fixed" else None,
-        "rotation": cycle if method == "rotation" else [],
-        "exhausted": rng.choice(["no_trump", "dealer_last_card", "random_suit", "forbid"]),
-        "no_trump_deals": rng.choice(["none", "none", "final", "largest"]),
-        "revealed": rng.choice(["before_bidding", "after_bidding"]),
-    }
-
-
-def _random_scoring(rng: random.Random) -> Any:
-    kind = rng.random()
-    if kind < 0.5:
-        names = "common simple bonus_only off_bid hoerr squares escalating progressive wizard "
-        names += "pocha romanian podrida plump judgement_x10 skull_king"
-        return rng.choice(names.split())
-    if kind < 0.53:  # everybody ties for ever
-        return {"exact_bonus": 0, "exact_per_trick": 0, "miss_per_trick": 0}
-    if kind < 0.65:
-        largest = rng.choice([6, 8, 26])
-        return {"table": [_random_table(rng, size) for size in range(1, largest + 1)]}
-    fields = "exact_bonus exact_per_trick exact_per_trick_sq miss_per_trick miss_per_diff "
-    fields += "miss_per_diff_sq miss_per_diff_tri miss_constant"
-    scoring: dict[str, Any] = {field: rng.randint(-2, 6) for field in fields.split()}
-    for nil in ("nil_made", "nil_missed"):
-        scoring[nil] = rng.choice([None, [rng.randint(-9, 9), rng.randint(-3, 3)]])
-    return scoring
-
-
-def _random_table(rng: random.Random, size: int) -> list[list[int]]:
-    return [[rng.randint(-20, 40) for _ in range(size + 1)] for _ in range(size + 1)]
+        rules = random_rules(rng)
+        if num_deals(rules) * max(hand_sizes(rules)) * rules.players <= plays:
+            return rules
