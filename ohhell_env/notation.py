@@ -4,24 +4,27 @@
 
     Oh Hell record 1
     Variant: up_and_down_the_river, 3 players
-    Rules: {"schedule": {"high": 2}}
-    Seed: 7
-    Episode: game
+    Seed: 12
+    Episode: deal
 
-    Deal 1: hand size 2, dealer 1
-      Seat 0: 9C AD
-      Seat 1: TC 4H
-      Seat 2: 8C 7S
-      Turned: QC, trump C
-      Bids: 2:1 0:1 1:1
-      Trick 1: 2:8C 0:9C 1:TC*
-      Trick 2: 1:4H* 2:7S 0:AD
+    Deal 11: hand size 2, dealer 2
+      Seat 0: 2D 6S
+      Seat 1: 7D 9H
+      Seat 2: 9C 3D
+      Turned: 4D, trump D
+      Bids: 0:1 1:1 2:2
+      Trick 1: 0:2D 1:7D* 2:3D
+      Trick 2: 1:9H* 2:9C 0:6S
       Points: 0 2 0
       Scores: 0 2 0
 
-"2:8C" is seat 2 with the eight of clubs, "*" marks the card that wins the trick. "Rules:" holds
-what differs from the variant, as JSON. The line "Seat 0: ..." lists the cards as they were dealt.
-Winners and scores follow from the rest; ``parse_game`` checks them, as everything else.
+    Win shares: 0.0 1.0 0.0
+    Settlement: 0.0 0.0 0.0
+
+A play is SEAT:CARD, and "*" marks the card that wins the trick. Where the rules are not quite those
+of the variant, a line "Rules: {...}" holds what differs, as JSON. "-" stands for nothing: no card
+turned, no bid yet, no seed known. Winners and scores follow from the rest; ``parse_game`` checks
+them, as everything else.
 """
 
 from __future__ import annotations
@@ -194,12 +197,11 @@ class _Reader:
 
     def line_of(self, place: Place) -> int:
         """Returns the line of a place in the record, or the nearest one above it."""
-        part = place.part if place.part and not place.part.startswith("bid") else "bids"
+        part = {"trump": "turned"}.get(place.part, place.part)
         tries = [
             place,
             place._replace(seat=None),
-            Place(place.deal, "", place.trick),
-            Place(place.deal, part if place.trick is None else ""),
+            Place(place.deal, "bids" if part.startswith("bid") else part, place.trick),
             Place(place.deal),
             Place(None, place.part),
         ]
@@ -210,13 +212,14 @@ class _Reader:
 def _read_game(reader: _Reader) -> Record:
     reader.take(TITLE, Place())
     rules = _read_rules(reader)
-    seed = reader.take("Seed:", Place(None, "seed"))
+    word = reader.take("Seed:", Place(None, "seed"))
+    seed = None if word == _NOTHING else _whole(reader, word)
     episode = reader.take("Episode:", Place(None, "episode"))
     record: Record = {
         "format": FORMAT,
         "version": VERSION,
         "rules": rules.to_dict(),
-        "seed": None if seed == _NOTHING else _whole(reader, seed),
+        "seed": seed,
         "episode": episode,
         "deals": [],
         "scores": [0] * rules.players,
@@ -286,6 +289,7 @@ def _read_deal(reader: _Reader, rules: Rules, record: Record) -> None:
     deal["points"] = None
     if reader.peek("Points:"):
         deal["points"] = _read_numbers(reader, "Points:", place._replace(part="points"))
+        reader.starts[Place(None, "scores")] = reader.number
         record["scores"] = _read_numbers(reader, "Scores:", place._replace(part="scores"))
     record["deals"].append(deal)
 
@@ -346,7 +350,8 @@ def _compare(reader: _Reader, text: str) -> None:
     """Compares the lines read, word for word, with those that the game has."""
     wanted = [line.split() for line in text.splitlines() if line.strip()]
     for (number, words), right in zip(reader.lines, wanted, strict=False):
-        if words != right:
+        hand = words[0] == right[0] == "Seat"  # its cards may stand in any order
+        if words != right and not (hand and sorted(words) == sorted(right)):
             raise NotationError(
                 f"line {number}: expected {' '.join(right)!r}, got {' '.join(words)!r}"
             )

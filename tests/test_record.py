@@ -36,6 +36,10 @@ def presets() -> Iterator[Any]:
                 continue
 
 
+def made(**settings: Any) -> Rules:
+    return Rules.from_dict(settings)
+
+
 def short(rules: Rules) -> Rules:
     """The same rules with at most four deals."""
     if rules.end.target is not None:
@@ -50,7 +54,7 @@ def finished(rules: Any = "nomination_whist", seed: int = 7, **kwargs: Any) -> G
 @pytest.fixture(scope="module")
 def record() -> dict[str, Any]:
     """A short finished game of three seats; the tests damage copies of it."""
-    rules = Rules(players=3, schedule={"shape": "explicit", "sizes": [3, 1]})
+    rules = made(players=3, schedule={"shape": "explicit", "sizes": [3, 1]})
     return finished(rules, seed=5).record()
 
 
@@ -165,7 +169,7 @@ def test_a_hand_size_outside_the_schedule_is_replayed() -> None:
         [[size + bid - won for won in range(size + 1)] for bid in range(size + 1)]
         for size in range(1, 9)
     ]
-    rules = Rules(players=3, schedule={"shape": "explicit", "sizes": [1]}, scoring={"table": table})
+    rules = made(players=3, schedule={"shape": "explicit", "sizes": [1]}, scoring={"table": table})
     for episode in ("game", "deal"):
         game = Game(rules, seed=1, episode=episode)
         game.reset(hand_size=6)
@@ -308,7 +312,7 @@ def test_what_is_wrong_is_told_with_its_place(
 
 def test_tampered_play_is_refused() -> None:
     table = Table(
-        Rules(players=3, bidding={"hook": "none"}),
+        made(players=3, bidding={"hook": "none"}),
         hands="2H 9S / KD 3H / 5H AC",
         turned="TS",
     )
@@ -377,7 +381,7 @@ def test_deals_and_tricks_missing_or_left_over_are_told(record: dict[str, Any]) 
 
 
 def test_a_blind_trick_is_compared() -> None:
-    rules = Rules(players=3, schedule={"shape": "explicit", "sizes": [1]}, blind_one_card="always")
+    rules = made(players=3, schedule={"shape": "explicit", "sizes": [1]}, blind_one_card="always")
     record = finished(rules).record()
     assert record["deals"][0]["blind"] and len(record["deals"][0]["tricks"][0]) == 3
     record["deals"][0]["tricks"][0].reverse()
