@@ -110,6 +110,9 @@ from ohhell_env.rules import Rules, RulesLike, as_rules
 View = dict[str, NDArray[np.int8]]
 """What an agent observes: "observation" (L,) and "action_mask" (A,)."""
 
+Turn = tuple[Any, float, bool, bool, dict[str, Any]]
+"""What ``last`` returns: view (None if not wanted), reward, termination, truncation, info."""
+
 RENDER_MODES = ("human", "ansi")
 ILLEGAL_POLICIES = ("raise", "terminate")
 
@@ -407,7 +410,7 @@ class RawOhHell(AECEnv[str, Any, Any]):
             raise RulesError(f"no agent {agent!r}: {nearest(agent, self.possible_agents)}")
         return agent
 
-    def last(self, observe: bool = True) -> tuple[View | None, float, bool, bool, dict[str, Any]]:
+    def last(self, observe: bool = True) -> Turn:
         """Returns view, reward since its last turn, termination, truncation and info of the agent.
 
         Args:
@@ -421,7 +424,7 @@ class RawOhHell(AECEnv[str, Any, Any]):
             view = {"observation": self._view.copy(), "action_mask": self._mask.copy()}
         return view, self._cumulative_rewards[agent], False, False, self.infos[agent]
 
-    def _last_ended(self, observe: bool) -> tuple[View | None, float, bool, bool, dict[str, Any]]:
+    def _last_ended(self, observe: bool) -> Turn:
         if not self._started:
             raise NotResetError("last() before reset(): call reset() first")
         if not self.agents:
@@ -451,7 +454,7 @@ class RawOhHell(AECEnv[str, Any, Any]):
             self._write_view(actor)  # the buffers are the selected agent's
         return view
 
-    def render(self, seat: int | None = None) -> str | None:  # type: ignore[override]
+    def render(self, seat: int | None = None) -> Any:  # type: ignore[override]
         """Returns the table as text ("ansi"), or prints it ("human").
 
         Args:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Any, NoReturn
 
+from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils.env import AECIterable, AECIterator
 from pettingzoo.utils.env_logger import EnvLogger
@@ -21,7 +22,7 @@ from pettingzoo.utils.wrappers import (
 )
 
 from ohhell_env.actions import whole_number
-from ohhell_env.envs.aec import NotResetError, RawOhHell, View, check_illegal
+from ohhell_env.envs.aec import NotResetError, RawOhHell, Turn, View, check_illegal
 from ohhell_env.errors import IllegalActionError, OhHellError
 from ohhell_env.game import Game
 from ohhell_env.illegal import explain_illegal
@@ -100,7 +101,7 @@ class _Direct(BaseWrapper[str, Any, Any]):
         """The environment inside."""
         return self.raw
 
-    def last(self, observe: bool = True) -> tuple[View | None, float, bool, bool, dict[str, Any]]:
+    def last(self, observe: bool = True) -> Turn:
         """Returns what the raw environment's ``last`` returns."""
         return self.raw.last(observe)
 
@@ -108,11 +109,19 @@ class _Direct(BaseWrapper[str, Any, Any]):
         """Returns the view of an agent."""
         return self.raw.observe(agent)
 
+    def observation_space(self, agent: str) -> spaces.Dict:
+        """Returns the observation space of an agent, the same object every time."""
+        return self.raw.observation_space(agent)
+
+    def action_space(self, agent: str) -> spaces.Discrete:
+        """Returns the action space of an agent, the same object every time."""
+        return self.raw.action_space(agent)
+
     def state(self) -> NoReturn:
         """Refuses: there is no view of all hands but ``env.unwrapped.game``."""
         raise NotImplementedError("state(): see env.unwrapped.game for the table with all hands")
 
-    def render(self, seat: int | None = None) -> str | None:  # type: ignore[override]
+    def render(self, seat: int | None = None) -> Any:  # type: ignore[override]
         """Returns or prints the table; see the raw environment's ``render``."""
         return self.raw.render(seat)
 
@@ -190,6 +199,10 @@ class OrderEnforcing(_Direct, OrderEnforcingWrapper[str, Any, Any]):
             raise NotResetError("agent_iter() before reset(): call reset() first")
         return _Turns(self, max_iter)
 
+    def allow_turn(self) -> None:
+        """Lets a new loop begin, also where another one was left in the middle of a turn."""
+        self._has_updated = True
+
     def take_turn(self) -> bool:
         """Returns whether there was a step or reset since the last call."""
         updated, self._has_updated = self._has_updated, False
@@ -203,6 +216,7 @@ class _Turns(AECIterable[str, Any, Any]):
     max_iter: int
 
     def __iter__(self) -> AECIterator[str, Any, Any]:
+        self.env.allow_turn()
         return _TurnIterator(self.env, self.max_iter)
 
 
