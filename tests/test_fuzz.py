@@ -240,6 +240,10 @@ def swap_hands(games: Rows) -> None:
     games["hands"][0][:2] = games["hands"][0][1::-1]
 
 
+def pass_the_trick_on(games: Rows) -> None:
+    games["best_seat"][0] = (games["best_seat"][0] + 1) % 3
+
+
 @pytest.mark.parametrize(
     ("damage", "fault"),
     [
@@ -274,7 +278,7 @@ def test_the_watcher_finds_a_wrong_beginning(damage: Callable[[Rows], None], fau
         (row("trick_size", 0, 2), Fault.SEAT, 4),
         (swap_hands, Fault.HANDS, 4),
         (row("played", (1,), 0), Fault.HANDS, 9),
-        (row("best_seat", 0, 9), Fault.SEAT, 5),
+        (pass_the_trick_on, Fault.SEAT, 5),
         (row("place", (), 0), Fault.HISTORY, 12),
         (row("scores", (1,), 77), Fault.SCORES, 14),
         (row("exact_bids", (1,), 7), Fault.SCORES, 14),

@@ -66,7 +66,7 @@ WATCH = np.dtype(
         ("scores", _I8, 8),
         ("exact", _I8, 8),
         ("bid_totals", _I8, 8),
-        ("size", _I8),
+        ("hand_size", _I8),
         ("dealer", _I8),
         ("trump", _I8),
         ("blind", _I8),
@@ -175,7 +175,7 @@ def watch_step(games, rules, watch, action):
         return np.int64(_F_REFUSED)
     _note(rules[0], account, action)
     fault = _compare(row, rules[0], account)
-    if fault == _OK and account.tricks == account.size:
+    if fault == _OK and account.tricks == account.hand_size:
         fault = _end_deal(row, rules[0], account)
         if fault == _OK and account.over:
             fault = _check_result(games, rules, account)
@@ -215,13 +215,13 @@ def _take_deal(row, rules, watch):
         blind = False
     if row.hand_size != rules.plan_size[place] or (row.blind != 0) != blind:
         return _F_PLAN
-    watch.size = row.hand_size
+    watch.hand_size = row.hand_size
     watch.dealer = row.dealer
     watch.blind = row.blind
     seen = ZERO
     for seat in range(8):
         hand = row.hands[seat]
-        cards = watch.size if seat < players else 0
+        cards = watch.hand_size if seat < players else 0
         if count(hand) != cards or hand & seen != ZERO or hand & ~rules.pack != ZERO:
             return _F_CARDS
         seen = seen | hand
@@ -290,10 +290,10 @@ def _legal_bids(rules, watch):
     for seat in range(rules.players):
         if watch.bids[seat] != NO_BID:
             total += watch.bids[seat]
-    hooked = watch.num_bids == rules.players - 1 and watch.size >= rules.hook_from
+    hooked = watch.num_bids == rules.players - 1 and watch.hand_size >= rules.hook_from
     legal = ZERO
-    for value in range(watch.size + 1):
-        if not (hooked and total + value == watch.size):
+    for value in range(watch.hand_size + 1):
+        if not (hooked and total + value == watch.hand_size):
             legal = legal | bit(value)
     return legal
 
@@ -423,7 +423,7 @@ def _winner(rules, watch):
 @entry
 def _compare(row, rules, watch):
     """Compares the table with the watcher's account after a step."""
-    finished = watch.tricks == watch.size
+    finished = watch.tricks == watch.hand_size
     if row.seat != (NOBODY if finished else watch.seat):
         return _F_SEAT
     if not finished and row.phase != (_BID if watch.num_bids < rules.players else _PLAY):
@@ -456,7 +456,7 @@ def _check_history(row, rules, watch):
                 return _F_HISTORY
             places = places | bit(place)
             played += 1
-    if played != watch.plays or played != rules.players * watch.size:
+    if played != watch.plays or played != rules.players * watch.hand_size:
         return _F_HISTORY
     return _OK
 
@@ -468,7 +468,7 @@ def _end_deal(row, rules, watch):
     total = 0
     for seat in range(rules.players):
         bid, won = watch.bids[seat], watch.won[seat]
-        points = np.int64(rules.points[watch.size, bid, won])
+        points = np.int64(rules.points[watch.hand_size, bid, won])
         total += won
         watch.scores[seat] += points
         watch.exact[seat] += bid == won
@@ -481,7 +481,7 @@ def _end_deal(row, rules, watch):
             fault = _F_SCORES
         if row.bid_totals[seat] != watch.bid_totals[seat]:
             fault = _F_SCORES
-    if total != watch.size:
+    if total != watch.hand_size:
         fault = _F_TRICKS
     _note_end(rules, watch)
     if row.phase != (_OVER if watch.over else _SCORED) or row.legal != ZERO:
