@@ -46,6 +46,11 @@ class Agent(abc.ABC):
     engine_player: ClassVar[int | None] = None
     """Number of this player inside the engine (``engine_players.py``), if it lives there."""
 
+    @property
+    def layout_name(self) -> str:
+        """Layout of the observations that it wants to be shown, "default" or "universal"."""
+        return "default"
+
     def __init__(self, seed: int | None = None) -> None:
         checked = None if seed is None else check_seed(seed)
         self._random = np.random.Generator(np.random.Philox(checked))

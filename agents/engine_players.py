@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from agents.policy import heuristic_action
-from ohhell_env.engine import kernel
+from ohhell_env.engine import encode, kernel
 from ohhell_env.engine.bits import ZERO, add, count, mix, nth
 from ohhell_env.engine.caching import entry, inline
 from ohhell_env.engine.layout import BID_BASE, Phase
 
-RANDOM, HEURISTIC = 0, 1
-"""Numbers of the engine's players."""
+OUTSIDE, RANDOM, HEURISTIC = -1, 0, 1
+"""Numbers of the engine's players; ``OUTSIDE`` is a seat whose player lives elsewhere."""
 
 _BID, _PLAY = int(Phase.BID), int(Phase.PLAY)
 _STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -57,14 +57,20 @@ def engine_action(row, rules, player, word):
     return random_action(row, word)
 
 
+@inline
+def decision_number(row):
+    """Returns which decision of the deal the seat to act makes: 0 the bid, then its cards."""
+    return np.uint64(1 + np.int64(row.trick_number)) if row.phase == _PLAY else ZERO
+
+
 @entry
-def play_deals(games, rules, players, keys):
-    """Plays the present deal of every table to its end; all seats are the engine's players.
+def play_on(games, rules, players, keys):
+    """Plays every table on until its deal is over or a seat must act that is nobody's here.
 
     Args:
-        games: ``GAME`` rows (N,), each dealt; left as the last card leaves them.
+        games: ``GAME`` rows (N,), each dealt.
         rules: ``RULES`` row.
-        players: int8 (N, seats), the player in each seat.
+        players: int8 (N, seats), the engine's player in each seat, or ``OUTSIDE``.
         keys: uint64 (N, seats), the random key of each seat.
 
     Returns:
@@ -73,12 +79,60 @@ def play_deals(games, rules, players, keys):
     decisions = 0
     for index in range(len(games)):
         row = games[index]
-        while row.phase == _BID or row.phase == _PLAY:
+        while row.phase <= _PLAY:
             seat = np.int64(row.seat)
-            made = np.uint64(1 + row.trick_number) if row.phase == _PLAY else ZERO
-            action = engine_action(
-                row, rules[0], players[index, seat], word_of(keys[index, seat], made)
-            )
-            kernel.apply(row, rules[0], action)
+            player = players[index, seat]
+            if player == OUTSIDE:
+                break
+            word = word_of(keys[index, seat], decision_number(row))
+            kernel.apply(row, rules[0], engine_action(row, rules[0], player, word))
             decisions += 1
     return decisions
+
+
+@entry
+def make_keys(seed, names, blocks, rotations, keys):
+    """Writes the random key of every seat at many tables, from who plays which deal.
+
+    Args:
+        seed: uint64.
+        names: uint64 (N, seats), a number for the player in each seat.
+        blocks: uint64 (N,), number of the deal.
+        rotations: uint64 (N,), which of the times that it is played.
+        keys: uint64 (N, seats), written in place.
+    """
+    for index in range(len(keys)):
+        for seat in range(keys.shape[1]):
+            key = word_of(word_of(seed, names[index, seat]), blocks[index])
+            keys[index, seat] = word_of(word_of(key, rotations[index]), np.uint64(seat))
+
+
+@entry
+def question_all(games, tables, rules, sections, keys, views, masks, words):
+    """Writes what the seats to act at some tables are asked: view, mask, random word.
+
+    Args:
+        games: ``GAME`` rows.
+        tables: Whole numbers (B,), the tables that are meant, in any order.
+        rules: ``RULES`` row.
+        sections: ``SECTIONS`` row.
+        keys: uint64 (N, seats), the random key of each seat.
+        views: int8 buffer of B observations, written in place.
+        masks: int8 buffer of B masks, written in place.
+        words: uint64 (B,), written in place.
+    """
+    for place in range(len(tables)):
+        row = games[tables[place]]
+        seat = np.int64(row.seat)
+        encode.write_observation(
+            row, rules[0], sections[0], seat, views, place * sections[0].length
+        )
+        encode.write_mask(row, masks, place * sections[0].num_actions, True)
+        words[place] = word_of(keys[tables[place], seat], decision_number(row))
+
+
+@entry
+def answer_all(games, tables, rules, actions):
+    """Makes a legal action at each of some tables."""
+    for place in range(len(tables)):
+        kernel.apply(games[tables[place]], rules[0], actions[place])

@@ -14,31 +14,28 @@ from __future__ import annotations
 import numpy as np
 
 from agents.chances import (
-    THETA,
     bid_known,
     chance_now,
     distinct,
     expected,
     later_chances,
     look,
-    steering,
     sure_tricks,
     tricks_of,
     unseen_cards,
-    values_of,
     without,
 )
-from ohhell_env.engine.bits import ONE, ZERO, bit, has, lowest
+from ohhell_env.engine.bits import ONE, ZERO, has, lowest, suit_mask
 from ohhell_env.engine.caching import entry, inline
 from ohhell_env.engine.kernel import following, trump_known
-from ohhell_env.engine.layout import BID_BASE, NUM_BIDS, Phase
+from ohhell_env.engine.layout import BID_BASE, NO_TRUMP, NUM_BIDS, Phase
 
 _BID = int(Phase.BID)
 _SAME = 1e-9
 """Expected points that differ by less count as equal."""
 
 
-@inline
+@entry
 def heuristic_action(row, rules):
     """Returns the heuristic player's action code for the seat to act.
 
@@ -46,40 +43,32 @@ def heuristic_action(row, rules):
         row: A table in the bidding or in play, ``legal`` not empty.
         rules: Its rules record.
     """
-    return action_with(row, rules, THETA)
-
-
-@entry
-def action_with(row, rules, theta):
-    """Returns the action under other constants than ``THETA``; see ``heuristic_action``."""
     if row.legal & (row.legal - ONE) == ZERO:
         only = lowest(row.legal)
         return only + BID_BASE if row.phase == _BID else only
     if row.phase != _BID:
-        return _card(row, rules, theta)
+        return _card(row, rules)
     if row.blind:
         return BID_BASE + _blind_bid(row, rules)
-    return BID_BASE + _bid(row, rules, theta)
+    return BID_BASE + _bid(row, rules)
 
 
-@entry
-def _bid(row, rules, theta):
+@inline
+def _bid(row, rules):
     """Returns the legal bid of the most expected points, at least the sure tricks if it can be."""
-    values, points = np.zeros(NUM_BIDS), np.empty(NUM_BIDS)
+    values = np.zeros(NUM_BIDS)
     chances, spread = np.empty(64), np.empty(NUM_BIDS + 1)
     hand_size, sure = np.int64(row.hand_size), NUM_BIDS
     known = trump_known(row, rules)
     first = np.int64(row.trump) if known else 0
     last = first if known else rules.num_suits - 1
     for trump in range(first, last + 1):
-        sight = look(row, rules, trump, theta)
+        sight = look(row, rules, trump)
         sure = min(sure, sure_tricks(sight))
         later_chances(sight, chances)
         size = tricks_of(sight.hand, chances, spread)
-        steer = steering(sight, size)
         for bid in range(hand_size + 1):
-            values_of(rules, hand_size, bid, 0, size, steer, points)
-            values[bid] += expected(spread, size, points, 0)
+            values[bid] += expected(spread, size, rules.points[hand_size, bid], 0)
     best = _best_bid(row.legal, values, sure)
     return best if best >= 0 else _best_bid(row.legal, values, 0)
 
@@ -93,32 +82,49 @@ def _best_bid(legal, values, least):
     return best
 
 
-@entry
-def _card(row, rules, theta):
+@inline
+def _card(row, rules):
     """Returns the legal card of the most expected points; of equal ones the lowest."""
     chances, spread = np.empty(64), np.empty(NUM_BIDS + 1)
-    rest, values = np.empty(NUM_BIDS + 1), np.empty(NUM_BIDS)
-    sight = look(row, rules, np.int64(row.trump), theta)
+    rest = np.empty(NUM_BIDS + 1)
+    sight = look(row, rules, np.int64(row.trump))
     later_chances(sight, chances)
     left, won = sight.left, np.int64(row.tricks_won[sight.seat])
     tricks_of(sight.hand, chances, spread)
-    bid, hand_size = np.int64(row.bids[sight.seat]), np.int64(row.hand_size)
-    values_of(rules, hand_size, bid, won, left, steering(sight, left - 1), values)
+    points = rules.points[row.hand_size, row.bids[sight.seat]]
     best, most = np.int64(-1), 0.0
-    legal = distinct(row.legal, sight, row)
+    needs_all = row.bids[sight.seat] - won == left
+    legal = distinct(_top_trump(row, sight) if needs_all else row.legal, sight, row)
     while legal != ZERO:
         card = lowest(legal)
         legal = legal & (legal - ONE)
         without(spread, left, chances[card], rest)
         now = chance_now(row, rules, sight, card)
-        value = now * expected(rest, left - 1, values, won + 1)
-        value += (1.0 - now) * expected(rest, left - 1, values, won)
+        value = now * expected(rest, left - 1, points, won + 1)
+        value += (1.0 - now) * expected(rest, left - 1, points, won)
         if best < 0 or value > most + _SAME:
             best, most = card, value
     return best
 
 
-@entry
+@inline
+def _top_trump(row, sight):
+    """Returns the highest trump that may be led, as a mask; all legal cards if there is none.
+
+    Whoever needs every trick draws trumps from the top, before a low one is left alone against
+    them.
+    """
+    if row.trick_size > 0 or sight.trump == NO_TRUMP:
+        return row.legal
+    trumps = row.legal & suit_mask(sight.trump)
+    if trumps == ZERO:
+        return row.legal
+    while trumps & (trumps - ONE) != ZERO:
+        trumps = trumps & (trumps - ONE)
+    return trumps
+
+
+@inline
 def _blind_bid(row, rules):
     """Returns the bid of a blind one-card deal: the own card may be any that is not seen."""
     seat, players = np.int64(row.seat), rules.players

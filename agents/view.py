@@ -159,6 +159,6 @@ def _card_source(rules, hand_size):
     for place in range(rules.num_plans):
         if rules.plan_size[place] * rules.players < rules.num_cards:
             source = rules.plan_trump[place]
-            if source == _TURNED_CARD or source == _DEALER_CARD:
+            if source != _NO_TRUMP_SOURCE:
                 return source
     return _TURNED_CARD

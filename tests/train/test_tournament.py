@@ -1,0 +1,318 @@
+"""Tournaments: fair designs, honest intervals, the same file for the same seed."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from agents import HeuristicAgent
+from ohhell_env.errors import CheckpointError, OhHellError, RulesError
+from ohhell_env.rules import Rules
+from tests.train.players import (
+    Answers,
+    AskedHeuristic,
+    AskedRandom,
+    Highest,
+    Lowest,
+    OnlyAct,
+    Raises,
+    RaisesSometimes,
+)
+from train.tournament import Results, cli_run, run_tournament
+from train.tournament import entrants as entrants_module
+from train.tournament import runner as runner_module
+from train.tournament.rating import rate
+from train.tournament.report import print_report
+from train.tournament.statistics import interval, student_quantile
+
+BY_BID = [[[bid for _ in range(size + 1)] for bid in range(size + 1)] for size in range(1, 27)]
+"""Points: the bid itself, whatever becomes of it."""
+BIDDING_PAYS = Rules(players=4).replace(**{"scoring": {"table": BY_BID}, "bidding.hook": "none"})
+
+
+def figures(results: Results) -> dict[str, Any]:
+    return json.loads(json.dumps(results.to_dict()))
+
+
+# ------------------------------------------------------------ exact differences
+
+
+def test_equal_deterministic_players_differ_by_nothing() -> None:
+    entrants = [("one", HeuristicAgent()), ("two", HeuristicAgent())]
+    data = figures(run_tournament(entrants, "oh_hell", 30, seed=1))
+    for pair in data["pairs"].values():
+        assert (pair["difference"], pair["ci95"]) == (0.0, [0.0, 0.0])
+    assert data["entrants"]["one"]["win_share"] == pytest.approx(0.25)
+    ratings = [row["rating"] for row in data["entrants"].values()]
+    assert ratings[0] == ratings[1]
+
+
+@pytest.mark.parametrize("hand_size", [1, 3, 10])
+def test_bidding_all_beats_nil_by_the_hand_size_where_the_bid_is_paid(hand_size: int) -> None:
+    entrants = [("all", Highest()), ("nil", Lowest())]
+    data = figures(run_tournament(entrants, BIDDING_PAYS, 5, seed=1, hand_size=hand_size))
+    ahead = data["pairs"]["all|nil"]
+    assert (ahead["difference"], ahead["ci95"]) == (hand_size, [hand_size, hand_size])
+    assert data["pairs"]["nil|all"]["difference"] == -hand_size
+    assert data["entrants"]["all"]["mean_points"] == hand_size
+    assert data["entrants"]["all"]["win_share"] == 1.0
+    assert data["entrants"]["nil"]["win_share"] == 0.0
+
+
+class AllAsDealer(Highest):
+    """Bids all as dealer, nil in every other seat."""
+
+    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
+        from ohhell_env.observation import layout_of
+
+        assert self.rules is not None
+        deals = observations[:, layout_of(self.rules).slices()["dealer"].start] == 1
+        high = super().choose(observations, action_masks, words, deterministic)
+        return np.where(deals, high, action_masks.argmax(axis=1))
+
+
+def test_a_player_that_scores_in_one_seat_only_gets_one_n_th() -> None:
+    entrants = [("dealer", AllAsDealer()), ("nil", Lowest())]
+    data = figures(run_tournament(entrants, BIDDING_PAYS, 6, seed=2, hand_size=4))
+    pair = data["pairs"]["dealer|nil"]
+    assert (pair["difference"], pair["ci95"]) == (1.0, [1.0, 1.0])
+
+
+def test_made_rates_by_hand_size() -> None:
+    sizes = {"shape": "explicit", "sizes": (1, 2)}
+    rules = Rules().replace(schedule=sizes, bidding={"hook": "none"})
+    data = figures(run_tournament([("a", Highest()), ("b", Lowest())], rules, 40, seed=2))
+    by_size = data["entrants"]["b"]["made_by_hand_size"]
+    assert set(by_size) == {"1", "2"}
+    assert sum(row["deals"] for row in by_size.values()) == data["entrants"]["b"]["deals"] == 160
+    mean = sum(row["made_rate"] * row["deals"] for row in by_size.values()) / 160
+    assert data["entrants"]["b"]["made_rate"] == pytest.approx(mean)
+
+
+# ------------------------------------------------------------------- strength
+
+
+@pytest.mark.parametrize(
+    ("variant", "margin"),
+    [("oh_hell", 3.0), ("blackout", 3.0), ("plump", 1.0), ("escalating", 10.0)],
+)
+def test_the_heuristic_is_far_above_random(variant: str, margin: float) -> None:
+    data = figures(run_tournament(["heuristic", "random"], variant, 100, seed=3))
+    assert data["pairs"]["heuristic|random"]["ci95"][0] > margin
+    assert data["pairs"]["random|heuristic"]["ci95"][1] < -margin
+
+
+def test_equal_random_players_are_within_the_noise() -> None:
+    entrants = ["one=random", "two=random"]
+    held = 0
+    for seed in range(40):
+        data = run_tournament(entrants, "oh_hell", 40, seed=seed, hand_size=3).to_dict()
+        low, high = data["pairs"]["one|two"]["ci95"]
+        held += low <= 0.0 <= high
+    assert held >= 33  # 38 are expected
+
+
+def test_a_random_player_differs_from_itself_in_every_seat() -> None:
+    """Copies of one player in several seats do not share their chance."""
+    results = run_tournament(["one=random", "two=random"], "oh_hell", 40, seed=1, hand_size=8)
+    bids = results.outcomes[0, 1].bids
+    same = [(bids[:, :, a] == bids[:, :, b]).mean() for a in range(4) for b in range(a)]
+    assert max(same) < 0.35
+
+
+# ------------------------------------------------------------- the same figures
+
+
+def test_same_seed_same_bytes(tmp_path: Path) -> None:
+    files = []
+    for run in range(2):
+        results = run_tournament(["random", "heuristic"], "oh_hell", 20, seed=7)
+        files.append(results.save(tmp_path / str(run)).read_bytes())
+    assert files[0] == files[1]
+    assert json.loads(files[0])["seed"] == 7
+    other = run_tournament(["random", "heuristic"], "oh_hell", 20, seed=8)
+    assert other.save(tmp_path / "2").read_bytes() != files[0]
+
+
+def same_outcomes(left: Results, right: Results) -> bool:
+    pairs = zip(left.outcomes.values(), right.outcomes.values(), strict=True)
+    names = ("points", "bids", "tricks", "hand_sizes")
+    return all((getattr(a, n) == getattr(b, n)).all() for a, b in pairs for n in names)
+
+
+@pytest.mark.parametrize("rules", ["oh_hell", "boerenbridge", "plump"])
+def test_players_are_the_same_inside_the_engine_and_asked(rules: str) -> None:
+    inside = run_tournament(["random", "heuristic"], rules, 12, seed=4)
+    entrants = [("random", AskedRandom()), ("heuristic", AskedHeuristic())]
+    asked = run_tournament(entrants, rules, 12, seed=4)
+    assert same_outcomes(inside, asked)
+    mixed = run_tournament([("random", AskedRandom()), "heuristic"], rules, 12, seed=4)
+    assert same_outcomes(inside, mixed)
+
+
+def test_figures_do_not_depend_on_how_many_are_asked_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    entrants = [("random", AskedRandom()), ("heuristic", AskedHeuristic())]
+    whole = run_tournament(entrants, "oh_hell", 11, seed=4)
+    monkeypatch.setattr(runner_module, "CHUNK", 3)
+    monkeypatch.setattr(entrants_module, "BATCH", 5)
+    assert same_outcomes(whole, run_tournament(entrants, "oh_hell", 11, seed=4))
+
+
+def test_more_blocks_leave_the_first_ones_as_they_are() -> None:
+    few = run_tournament(["random", "heuristic"], "oh_hell", 5, seed=4).outcomes[0, 1]
+    many = run_tournament(["random", "heuristic"], "oh_hell", 9, seed=4).outcomes[0, 1]
+    assert (few.points == many.points[:5]).all()
+
+
+def test_more_entrants_leave_a_pair_as_it_is() -> None:
+    two = figures(run_tournament(["random", "heuristic"], "oh_hell", 6, seed=4))
+    entrants = [("low", Lowest()), "heuristic", "random"]
+    three = figures(run_tournament(entrants, "oh_hell", 6, seed=4))
+    assert three["pairs"]["heuristic|random"] == two["pairs"]["heuristic|random"]
+    assert len(three["pairs"]) == 6
+
+
+# --------------------------------------------------------------------- faults
+
+
+@pytest.mark.parametrize(
+    "player",
+    [
+        Raises(),
+        Answers(-1),
+        Answers(lambda count: np.full(count, 59)),
+        Answers(lambda count: np.full(count, 1000)),
+        Answers(lambda count: np.zeros(count + 1, int)),
+        Answers(np.zeros),
+        Answers(lambda count: np.zeros(count, bool)),
+        Answers("60"),
+        Answers(None),
+    ],
+    ids=lambda player: f"{type(player).__name__}",
+)
+def test_a_player_that_breaks_is_named_and_the_tournament_goes_on(player: Any) -> None:
+    results = run_tournament([("broken", player), ("low", Lowest())], "oh_hell", 3, seed=1)
+    data = figures(results)
+    assert data["entrants"]["low"]["faults"] == 0
+    decisions = results.entrants[0].decisions
+    assert data["entrants"]["broken"]["faults"] == decisions > 0
+    text = io.StringIO()
+    print_report(results, Console(file=text, width=150))
+    assert f"broken: {decisions} faults, each replaced by a random legal move" in text.getvalue()
+
+
+def test_only_the_broken_decisions_are_replaced() -> None:
+    entrants = [("sometimes", RaisesSometimes()), ("low", Lowest())]
+    results = run_tournament(entrants, "oh_hell", 4, seed=1, hand_size=2)
+    sometimes = results.entrants[0]
+    bids = 4 * 4 * 4  # blocks, rotations, and 1 + 3 seats of the two pairings
+    assert 0 < sometimes.faults <= bids < sometimes.decisions
+    assert sometimes.first_fault == "ValueError: never nil"
+
+
+def test_a_player_with_act_alone_takes_part() -> None:
+    asked = run_tournament([("one", OnlyAct()), ("two", Lowest())], "oh_hell", 3, seed=1)
+    data = figures(asked)
+    assert data["pairs"]["one|two"]["difference"] == 0.0
+    assert data["entrants"]["one"]["faults"] == 0
+
+
+# ------------------------------------------------------------------ bad input
+
+
+@pytest.mark.parametrize(
+    ("entrants", "what"),
+    [
+        (["random"], "at least two entrants"),
+        ("random", "at least two entrants"),
+        (["random", "heuristc"], "did you mean 'heuristic'"),
+        (["random", "random"], "two entrants are called 'random'; .* second=random"),
+        (["a|b=random", "random"], "unknown player"),
+        ([("a|b", Lowest()), "random"], "hold a '|'"),
+        (["random", 7], "an entrant is a player's name or a pair"),
+        (["random", ("x", 7)], "has neither act_batch"),
+    ],
+)
+def test_entrants_that_cannot_be(entrants: Any, what: str) -> None:
+    with pytest.raises(OhHellError, match=what):
+        run_tournament(entrants, "oh_hell", 2, seed=1)
+
+
+def test_a_missing_checkpoint_is_one_line() -> None:
+    with pytest.raises(CheckpointError, match="no such checkpoint"):
+        run_tournament(["random", "runs/none/best"], "oh_hell", 2, seed=1)
+
+
+@pytest.mark.parametrize("blocks", [0, -1, 2.5, "10", None])
+def test_blocks_are_counted(blocks: Any) -> None:
+    with pytest.raises(OhHellError, match="blocks: a whole number from 1 on"):
+        run_tournament(["random", "heuristic"], "oh_hell", blocks, seed=1)
+
+
+def test_numbers_that_the_rules_refuse() -> None:
+    with pytest.raises(RulesError, match="seed"):
+        run_tournament(["random", "heuristic"], "oh_hell", 2, seed=-1)
+    with pytest.raises(RulesError, match="cannot be dealt"):
+        run_tournament(["random", "heuristic"], "oh_hell", 2, seed=1, hand_size=20)
+    with pytest.raises(OhHellError, match="design"):
+        run_tournament(["random", "heuristic"], "oh_hell", 2, seed=1, design="swiss")
+
+
+# -------------------------------------------------------- statistics and files
+
+
+@pytest.mark.parametrize(
+    ("degrees", "quantile"),
+    [(1, 12.7062), (2, 4.30265), (3, 3.18245), (4, 2.77645), (9, 2.26216), (100, 1.98397)],
+)
+def test_students_quantiles(degrees: int, quantile: float) -> None:
+    assert student_quantile(degrees) == pytest.approx(quantile, abs=1e-5)
+
+
+def test_an_interval() -> None:
+    mean, bounds = interval(np.array([1.0, 2.0, 3.0]))
+    assert mean == 2.0
+    half = student_quantile(2) / math.sqrt(3)
+    assert bounds == pytest.approx((2 - half, 2 + half))
+    assert interval(np.array([5.0])) == (5.0, None)
+
+
+def test_ratings_are_finite_and_know_no_order() -> None:
+    pytest.importorskip("openskill")
+    scores = np.tile([3.0, 1.0, 1.0], (50, 1))
+    ratings = rate(["strong", "b", "a"], scores)
+    again = rate(["a", "strong", "b"], scores[:, [2, 0, 1]])
+    assert ratings == again
+    assert ratings["a"] == ratings["b"] != ratings["strong"]
+    values = [value for row in ratings.values() if row for value in row.values()]
+    assert len(values) == 6
+    assert all(math.isfinite(value) for value in values)
+
+
+def test_one_block_has_no_interval(tmp_path: Path) -> None:
+    results = run_tournament(["random", "heuristic"], "oh_hell", 1, seed=1)
+    data = json.loads(results.save(tmp_path).read_text())
+    assert data["pairs"]["random|heuristic"]["ci95"] is None
+    assert data["pairs"]["random|heuristic"]["blocks"] == 1
+
+
+def test_files_of_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "new" / "results"
+    cli_run(["random", ("low", Lowest())], "oh_hell", 3, 4, 5, out, hand_size=2, progress=False)
+    data = json.loads((out / "results.json").read_text())
+    assert (data["players"], data["blocks"], data["seed"], data["hand_size"]) == (3, 4, 5, 2)
+    assert Rules.from_dict(data["rules"]) == Rules.preset("oh_hell", players=3)
+    assert "seconds" not in (out / "results.json").read_text()
+    assert json.loads((out / "timings.json").read_text())["entrants"]["low"]["decisions"] > 0
+    assert sorted(path.name for path in out.iterdir()) == ["results.json", "timings.json"]
+    printed = capsys.readouterr().out
+    assert "random" in printed and "low" in printed and "95 %" in printed

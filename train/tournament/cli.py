@@ -1,0 +1,61 @@
+"""What ``python -m train tournament`` does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from ohhell_env.rules import RulesLike
+from train.tournament.entrants import EntrantLike
+from train.tournament.report import print_report
+from train.tournament.results import Results
+from train.tournament.runner import run_tournament
+
+
+def cli_run(
+    entrants: Sequence[EntrantLike],
+    rules: RulesLike,
+    players: int | None = None,
+    deals: int = 1000,
+    seed: int = 0,
+    out: str | Path | None = None,
+    hand_size: int | None = None,
+    progress: bool = True,
+) -> Results:
+    """Runs a tournament with a progress bar, writes its files and prints the report.
+
+    Args:
+        entrants: As for ``run_tournament``.
+        rules: Rules, the name of a variant, or the path of a YAML file.
+        players: Overrides the number of players of the rules.
+        deals: Number of deal blocks.
+        seed: Decides the cards and all chance.
+        out: Folder for ``results.json`` and ``timings.json``; None: they are not written.
+        hand_size: The only hand size; None: as the schedule has them.
+        progress: Whether to show a progress bar.
+
+    Raises:
+        OhHellError: Anything in the arguments that cannot be used.
+    """
+    console = Console()
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+    bar = Progress(*columns, TimeRemainingColumn(), console=console, disable=not progress)
+    with bar:
+        task = bar.add_task("tournament", total=None)
+        results = run_tournament(
+            entrants,
+            rules,
+            deals,
+            seed,
+            hand_size=hand_size,
+            players=players,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )
+    if out is not None:
+        path = results.save(out)
+        console.print(f"written: {path}", markup=False, highlight=False)
+    print_report(results, console)
+    return results

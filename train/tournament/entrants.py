@@ -1,0 +1,176 @@
+"""Entrants of a tournament: a name and the player behind it, and how it is asked.
+
+Players are asked about many tables at once. One that raises or answers something illegal has made a
+fault: the tournament makes a random legal move in its place, counts it, and goes on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import agents
+from agents.base import Agent
+from agents.engine_players import OUTSIDE
+from ohhell_env.errors import CheckpointError, OhHellError
+from ohhell_env.rules import Rules
+
+BATCH = 256
+"""Rows in every question to a player outside the engine, so that a matrix product of a network does
+not depend on how many tables happen to wait; what is missing is filled up with copies."""
+
+EntrantLike = str | tuple[str, Any]
+"""A player's name or path (``agents.make``), ``name=`` before it to call it otherwise, or a pair of
+name and player."""
+
+Actions = NDArray[np.int64]
+
+
+@dataclass
+class Entrant:
+    """One entrant and what it did so far."""
+
+    name: str
+    player: Any
+    """An object with ``begin`` and ``act_batch`` (or ``act`` alone)."""
+    faults: int = 0
+    first_fault: str = ""
+    decisions: int = 0
+    """Decisions asked from outside the engine."""
+    seconds: float = 0.0
+    """Time that they took."""
+    word: np.uint64 = field(init=False)
+    """A number made from the name, for its random streams."""
+
+    def __post_init__(self) -> None:
+        digest = hashlib.sha256(self.name.encode()).digest()
+        self.word = np.uint64(int.from_bytes(digest[:8], "little"))
+
+    @property
+    def engine_player(self) -> int:
+        """Number of the player inside the engine, or ``OUTSIDE``."""
+        number = getattr(self.player, "engine_player", None)
+        return OUTSIDE if number is None else number
+
+    @property
+    def layout_name(self) -> str:
+        """Layout of the observations that the player reads."""
+        return getattr(self.player, "layout_name", "default")
+
+    def ask(
+        self, views: NDArray[np.int8], masks: NDArray[np.int8], words: NDArray[np.uint64]
+    ) -> Actions:
+        """Returns a legal action for every row, whatever the player does.
+
+        Args:
+            views: int8 (B, L).
+            masks: int8 (B, A).
+            words: uint64 (B,), one random word for each decision.
+        """
+        actions = np.empty(len(views), np.int64)
+        started = time.perf_counter()
+        for start in range(0, len(views), BATCH):
+            part = slice(start, start + BATCH)
+            actions[part] = self._ask_batch(views[part], masks[part], words[part])
+        self.seconds += time.perf_counter() - started
+        self.decisions += len(views)
+        return self._replace_illegal(actions, masks, words)
+
+    def _ask_batch(
+        self, views: NDArray[np.int8], masks: NDArray[np.int8], words: NDArray[np.uint64]
+    ) -> Actions:
+        size = len(views)
+        rows = np.arange(BATCH)
+        rows[size:] = 0
+        try:
+            return _answers(self.player, views[rows], masks[rows], words[rows])[:size]
+        except CheckpointError:
+            raise  # it cannot play here at all: no matter of one decision
+        except Exception:
+            return np.array([self._ask_one(views[i], masks[i], words[i]) for i in range(size)])
+
+    def _ask_one(self, view: NDArray[np.int8], mask: NDArray[np.int8], word: np.uint64) -> int:
+        words = np.array([word], np.uint64)
+        try:
+            return int(_answers(self.player, view[np.newaxis], mask[np.newaxis], words)[0])
+        except Exception as error:
+            self.first_fault = self.first_fault or f"{type(error).__name__}: {error}"
+            return -1
+
+    def _replace_illegal(
+        self, actions: Actions, masks: NDArray[np.int8], words: NDArray[np.uint64]
+    ) -> Actions:
+        inside = (actions >= 0) & (actions < masks.shape[1])
+        rows = np.arange(len(actions))
+        legal = inside & (masks[rows, np.where(inside, actions, 0)] != 0)
+        wrong = np.flatnonzero(~legal)
+        if len(wrong):
+            self.faults += len(wrong)
+            first = f"answered {int(actions[wrong[0]])}, which is not legal"
+            self.first_fault = self.first_fault or first
+            substitute = agents.RandomAgent(seed=0)
+            actions[wrong] = substitute.choose(masks[wrong], masks[wrong], ~words[wrong], True)
+        return actions
+
+
+def _answers(
+    player: Any, views: NDArray[np.int8], masks: NDArray[np.int8], words: NDArray[np.uint64]
+) -> Actions:
+    if isinstance(player, Agent):
+        answer = player.act_batch(views, masks, words=words)
+    elif hasattr(player, "act_batch"):
+        answer = player.act_batch(views, masks)
+    else:
+        rows = zip(views, masks, strict=True)
+        answer = [player.act({"observation": view, "action_mask": mask}) for view, mask in rows]
+    numbers = np.asarray(answer)
+    if numbers.dtype.kind not in "iu" or numbers.shape != (len(views),):
+        raise TypeError(f"answered {numbers.dtype} of shape {numbers.shape}, not {len(views)} ints")
+    return numbers.astype(np.int64)
+
+
+def make_entrants(entrants: Sequence[EntrantLike], rules: Rules, seed: int) -> list[Entrant]:
+    """Returns the entrants, each told the rules.
+
+    Raises:
+        OhHellError: Fewer than two, an unknown player, two of one name, or a name with a "|".
+        CheckpointError: A player that cannot play under these rules.
+    """
+    if isinstance(entrants, str) or len(entrants) < 2:
+        raise OhHellError(f"a tournament needs at least two entrants, got {entrants!r}")
+    made: list[Entrant] = []
+    for wish in entrants:
+        name, player = _named(wish, seed)
+        if any(name == other.name for other in made):
+            raise OhHellError(
+                f"two entrants are called {name!r}; give one another name: second={name}"
+            )
+        if "|" in name or not name:
+            raise OhHellError(f"an entrant's name must not be empty nor hold a '|', got {name!r}")
+        begin = getattr(player, "begin", None)
+        if begin is not None:
+            begin(rules, None)
+        made.append(Entrant(name, player))
+    return made
+
+
+def _named(wish: EntrantLike, seed: int) -> tuple[str, Any]:
+    if isinstance(wish, str):
+        called, spec = re.fullmatch(r"(?:([\w.#+-]+)=)?(.*)", wish, re.DOTALL).groups()  # type: ignore[union-attr]
+        return called or spec, agents.make(spec, seed=seed)
+    is_pair = isinstance(wish, tuple) and len(wish) == 2 and isinstance(wish[0], str)
+    if not is_pair:
+        raise OhHellError(f"an entrant is a player's name or a pair (name, player), got {wish!r}")
+    name, player = wish
+    if isinstance(player, str):
+        return name, agents.make(player, seed=seed)
+    if not callable(getattr(player, "act_batch", getattr(player, "act", None))):
+        raise OhHellError(f"entrant {name!r}: {player!r} has neither act_batch() nor act()")
+    return name, player
