@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 from enum import IntEnum
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ohhell_env.errors import RulesError
@@ -177,7 +178,10 @@ def plan_of_size(rules: Rules, hand_size: int, first: bool) -> DealPlan:
         raise RulesError(f"hand_size={hand_size}: at least 1 is allowed")
     blinds = ("always", "first") if first else ("always",)
     blind = hand_size == 1 and rules.blind_one_card in blinds
-    return DealPlan(hand_size, _trump_source(rules, hand_size, False), blind)
+    # Only a last deal declared no-trump may use up the pack: an extra deal of its size is like it.
+    must_turn = rules.trump.method == "turn_up" and rules.trump.exhausted == "forbid"
+    like_last = not first and must_turn and hand_size * rules.players == rules.pack.size
+    return DealPlan(hand_size, _trump_source(rules, hand_size, like_last), blind)
 
 
 def _blind_deals(rules: Rules, sizes: tuple[int, ...]) -> set[int]:
@@ -188,8 +192,8 @@ def _blind_deals(rules: Rules, sizes: tuple[int, ...]) -> set[int]:
 
 def _trump_source(rules: Rules, hand_size: int, declared: bool) -> TrumpSource:
     trump = rules.trump
-    largest = trump.no_trump_deals == "largest" and hand_size == max(hand_sizes(rules))
-    if declared or largest:
+    top = hand_size == max(hand_sizes(rules))
+    if declared or (top and trump.no_trump_deals == "largest") or (top and _spent(rules)):
         return TrumpSource.NO_TRUMP
     if trump.method != "turn_up":
         return _SOURCES[trump.method]
@@ -201,6 +205,16 @@ def _trump_source(rules: Rules, hand_size: int, declared: bool) -> TrumpSource:
             f"turn; the largest hand size is {largest_hand(rules, True)}"
         )
     return _SOURCES[trump.exhausted]
+
+
+def _spent(rules: Rules) -> bool:
+    """Returns whether a deal of the top size has no trump because the last one, like it, uses up
+    the pack and was declared no-trump for that (an extra deal after a tie is such a deal).
+    """
+    trump = rules.trump
+    forbids = trump.method == "turn_up" and trump.exhausted == "forbid"
+    full = max(hand_sizes(rules)) * rules.players == rules.pack.size
+    return forbids and trump.no_trump_deals == "final" and full
 
 
 _SOURCES = {
@@ -261,15 +275,15 @@ def sure_number_of_deals(rules: Rules) -> int | None:
     gain = min(_least_gain(rules.scoring, size) for size in sizes)
     if gain <= 0:
         return None
-    return int((target - 1) * rules.players / (gain * min(sizes))) + 1
+    return (target - 1) * rules.players // (gain * min(sizes)) + 1
 
 
-def _least_gain(scoring: Scoring, hand_size: int) -> float:
+def _least_gain(scoring: Scoring, hand_size: int) -> Fraction:
     bids = range(hand_size + 1)
     if any(points(scoring, bid, 0, hand_size) < 0 for bid in bids):
-        return 0.0
+        return Fraction(0)
     won = range(1, hand_size + 1)
-    return min(points(scoring, bid, t, hand_size) / t for bid in bids for t in won)
+    return min(Fraction(points(scoring, bid, t, hand_size), t) for bid in bids for t in won)
 
 
 def num_deals(rules: Rules) -> int:
