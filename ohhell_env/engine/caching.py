@@ -43,7 +43,8 @@ def _sources(package: str) -> list[Path]:
 @functools.cache
 def _cache_folder(package: str) -> str | None:
     """Returns where compiled functions of a package are kept; None: nowhere is writable."""
-    digest = hashlib.sha256(numba.__version__.encode())
+    checked = numba.config.BOUNDSCHECK  # numba's own key leaves it out
+    digest = hashlib.sha256(f"{numba.__version__} {checked}".encode())
     for file in _sources(package):
         digest.update(file.read_bytes())
     name = f"ohhell-{digest.hexdigest()[:16]}"
