@@ -19,7 +19,7 @@ from ohhell_env.engine import batch
 from ohhell_env.engine import fuzz as watcher
 from ohhell_env.engine.layout import compile_rules, new_games
 from ohhell_env.game import Game
-from ohhell_env.record import save
+from ohhell_env.record import save, write_whole
 from ohhell_env.rules import Rules
 from ohhell_env.testing import (
     Refereed,
@@ -50,8 +50,8 @@ class Failure(NamedTuple):
     draw: Draw
     seed: int
     problem: str
-    game: Game
-    """The game as it stands where it went wrong."""
+    game: Game | None
+    """The game as it stands where it went wrong; None where it could not even begin."""
 
 
 def fuzz(
@@ -108,7 +108,10 @@ class Fuzzer:
         """Plays games under the next draw of rules; returns the first that fails."""
         draw = self.draw(self.draws)
         self.draws += 1
-        rules = compile_rules(draw.rules, draw.episode)
+        try:
+            rules = compile_rules(draw.rules, draw.episode)
+        except Exception as error:  # rules that can be made must be playable
+            return Failure(draw, draw.seed, f"{type(error).__name__}: {error}", None)
         fault, game, decisions = watcher.watched_games(
             self._table, self._chooser, rules, self._watch, np.uint64(draw.seed), number
         )
@@ -168,10 +171,16 @@ def _check(game: Game, referee: Any) -> None:
 
 
 def _report(failure: Failure, out: Path) -> None:
-    """Writes the record of a failed game and says where it is."""
-    save(failure.game.record(), out)
+    """Writes the record of a failed game, or its rules, and says where it is."""
+    if failure.game is not None:
+        save(failure.game.record(), out)
+        what = "the game so far is"
+    else:
+        out = out.with_suffix(".yaml")
+        write_whole(failure.draw.rules.to_yaml(), out)
+        what = "no game can begin; the rules are"
     typer.echo(
-        f"broken: {' '.join(failure.problem.split())[:300]}; the game so far is in {out} (seed "
+        f"broken: {' '.join(failure.problem.split())[:300]}; {what} in {out} (seed "
         f"{failure.seed}, episode {failure.draw.episode!r})",
         err=True,
     )

@@ -18,6 +18,7 @@ from ohhell_env.__main__ import main
 from ohhell_env.engine import batch, fuzz
 from ohhell_env.engine.fuzz import Fault
 from ohhell_env.engine.layout import NO_TRUMP, Rows, compile_rules, new_games
+from ohhell_env.errors import RulesError
 from ohhell_env.game import Game
 from ohhell_env.record import load, replay
 from ohhell_env.rules import Rules
@@ -325,6 +326,7 @@ def test_the_watcher_plays_the_games_of_their_seeds() -> None:
     run = cli_fuzz.Fuzzer(0, 500)
     run._watch["step"][0] = 45
     failure = run._reproduce(cli_fuzz.Draw(THREE_DEALS, "game", 42), 42, "nothing")
+    assert failure.game is not None
     assert failure.game.over and failure.game.seed == 42
     assert failure.game.scores == table.games["scores"][0][:3].tolist()
 
@@ -419,6 +421,20 @@ def test_a_failure_outside_is_recorded(
     last = capsys.readouterr().err.strip().splitlines()[-1]
     assert last.startswith("broken: BrokenGameError: two bids; the game so far is in ")
     assert sum(len(deal["bids"]) for deal in load(out)["deals"]) == 2
+
+
+def test_rules_that_cannot_be_played_are_kept(
+    capsys: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(rules: Rules, episode: str) -> Rows:
+        raise RulesError("no card to turn")
+
+    monkeypatch.setattr(cli_fuzz, "compile_rules", refuse)
+    assert main(["fuzz", "--out", str(tmp_path / "failure.json")]) == 1
+    last = capsys.readouterr().err.strip().splitlines()[-1]
+    assert last.startswith("broken: RulesError: no card to turn; no game can begin")
+    rules = Rules.from_yaml(tmp_path / "failure.yaml")
+    assert rules == cli_fuzz.Fuzzer(0, 500).draw(0).rules
 
 
 @pytest.mark.parametrize("words", [["--games", "0"], ["--sample", "0"], ["--seed", "-1"]])
