@@ -34,6 +34,10 @@ def every_table() -> list[tuple[str, int]]:
 
 
 EVERY_TABLE = every_table()
+EVERY_OTHER_LAYOUT = [
+    (*table, ("default", "universal")[place % 2]) for place, table in enumerate(EVERY_TABLE)
+]
+"""Every variant and number of players, the two layouts by turns."""
 
 
 def some_rules(count: int, seed: int) -> Iterator[Rules]:

@@ -18,7 +18,7 @@ from ohhell_env.cards import suit_of
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import NO_TRUMP, Phase
 from ohhell_env.schedule import TrumpSource, hand_sizes
-from tests.envs.play import EVERY_TABLE, look, moments, some_rules
+from tests.envs.play import EVERY_OTHER_LAYOUT, EVERY_TABLE, look, moments, some_rules
 
 LAYOUTS = ["default", "universal"]
 
@@ -86,8 +86,7 @@ def check_hidden(rules: Rules, seed: int, layout: str, share: float, deals: int)
     return changed
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("name,players", EVERY_TABLE)
+@pytest.mark.parametrize("name,players,layout", EVERY_OTHER_LAYOUT)
 def test_redealing_the_unseen_cards_changes_nothing(name: str, players: int, layout: str) -> None:
     rules = Rules.preset(name, players)
     changed = check_hidden(rules, players, layout, share=0.1, deals=4)
