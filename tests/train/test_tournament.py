@@ -316,3 +316,25 @@ def test_files_of_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture
     assert sorted(path.name for path in out.iterdir()) == ["results.json", "timings.json"]
     printed = capsys.readouterr().out
     assert "random" in printed and "low" in printed and "95 %" in printed
+
+
+def test_a_folder_that_cannot_be_is_found_before_the_cards_are_dealt(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(OhHellError, match="results cannot be written there"):
+        cli_run(["random", "heuristic"], "oh_hell", out=tmp_path / "file" / "results")
+
+
+def test_results_from_before_survive_a_failed_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = run_tournament(["random", "heuristic"], "oh_hell", 2, seed=1)
+    before = results.save(tmp_path).read_bytes()
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OhHellError, match="No space left on device"):
+        run_tournament(["random", "heuristic"], "oh_hell", 3, seed=2).save(tmp_path)
+    assert (tmp_path / "results.json").read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["results.json", "timings.json"]

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from ohhell_env.rules import RulesLike
 from train.tournament.entrants import EntrantLike
 from train.tournament.report import print_report
-from train.tournament.results import Results
+from train.tournament.results import Results, check_writable
 from train.tournament.runner import run_tournament
 
 
@@ -40,6 +40,8 @@ def cli_run(
     Raises:
         OhHellError: Anything in the arguments that cannot be used.
     """
+    if out is not None:
+        check_writable(out)
     console = Console()
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
     bar = Progress(*columns, TimeRemainingColumn(), console=console, disable=not progress)

@@ -36,20 +36,18 @@ def print_report(results: Results, console: Console | None = None) -> None:
 
 def _standings(entrants: dict[str, Any]) -> Table:
     table = Table(title="Points a deal, alone against a field of each other entrant")
-    table.add_column("entrant")
-    for heading in ("points", "95 %", "over the field", "95 %", "made", "wins", "rating", "faults"):
-        table.add_column(heading, justify="right")
+    table.add_column("entrant", overflow="fold")
+    for heading in ("points, 95 %", "over the others", "made", "wins", "rating", "faults"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for name, row in sorted(entrants.items(), key=lambda item: -item[1]["difference"]):
         rating = row["rating"]
         table.add_row(
             name,
-            f"{row['mean_points']:.2f}",
-            _span(row["ci95"], ""),
-            f"{row['difference']:+.2f}",
-            _span(row["difference_ci95"], "+"),
+            f"{row['mean_points']:.2f}{_half(row['ci95'])}",
+            f"{row['difference']:+.2f}{_half(row['difference_ci95'])}",
             f"{row['made_rate']:.3f}",
             f"{row['win_share']:.3f}",
-            "-" if rating is None else f"{rating['mu']:.1f} ± {rating['sigma']:.1f}",
+            "-" if rating is None else f"{rating['mu']:.1f}",
             str(row["faults"]),
         )
     return table
@@ -58,14 +56,18 @@ def _standings(entrants: dict[str, Any]) -> Table:
 def _differences(pairs: dict[str, Any]) -> Table:
     table = Table(title="Difference in points a deal: one seat against the rest of the table")
     for heading in ("one", "field of"):
-        table.add_column(heading)
+        table.add_column(heading, overflow="fold")
     for heading in ("difference", "95 %", "made"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     for names, row in pairs.items():
         difference, made = f"{row['difference']:+.3f}", f"{row['made_rate']:.3f}"
-        table.add_row(*names.split("|"), difference, _span(row["ci95"], "+"), made)
+        table.add_row(*names.split("|"), difference, _span(row["ci95"]), made)
     return table
 
 
-def _span(ci95: list[float] | None, sign: str) -> str:
-    return "-" if ci95 is None else " to ".join(f"{bound:{sign}.2f}" for bound in ci95)
+def _span(ci95: list[float] | None) -> str:
+    return "-" if ci95 is None else " to ".join(f"{bound:+.2f}" for bound in ci95)
+
+
+def _half(ci95: list[float] | None) -> str:
+    return "" if ci95 is None else f" ± {(ci95[1] - ci95[0]) / 2:.2f}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import platform
 import sys
+import tempfile
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from agents.base import write_whole
 from ohhell_env import __version__
+from ohhell_env.errors import OhHellError
 from ohhell_env.rules import Rules
 from train.tournament.entrants import Entrant
 from train.tournament.rating import rate
@@ -141,11 +143,36 @@ class Results:
 
         Returns:
             The path of ``results.json``.
+
+        Raises:
+            OhHellError: It cannot be written; a file from before is as it was.
         """
         path = Path(folder) / RESULTS
-        write_whole(path.with_name(TIMINGS), _json(self.timings()))
-        write_whole(path, _json(self.to_dict()))
+        try:
+            write_whole(path.with_name(TIMINGS), _json(self.timings()))
+            write_whole(path, _json(self.to_dict()))
+        except OSError as error:
+            raise _unwritable(path, error) from None
         return path
+
+
+def check_writable(folder: str | Path) -> None:
+    """Makes the folder for the results, so that a bad one is found before the cards are dealt.
+
+    Raises:
+        OhHellError: Nothing can be written there.
+    """
+    path = Path(folder)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> OhHellError:
+    return OhHellError(f"{path}: results cannot be written there: {error.strerror or error}")
 
 
 def _diagonal(values: NDArray[Any]) -> NDArray[Any]:
