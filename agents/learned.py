@@ -1,0 +1,135 @@
+"""A player that learned: the network of a checkpoint."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from agents.base import Agent, AgentPath
+from agents.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from agents.network import choose
+from ohhell_env.errors import CheckpointError
+from ohhell_env.observation import layout_of
+from ohhell_env.rules import Rules, RulesLike, as_rules
+
+
+class LearnedAgent(Agent):
+    """Plays what its network finds likeliest, or draws with the network's probabilities.
+
+    Args:
+        checkpoint: The network and what it was trained for.
+        seed: As for every agent; only for decisions that are not deterministic.
+    """
+
+    kind: ClassVar[str] = "learned"
+
+    def __init__(self, checkpoint: Checkpoint, seed: int | None = None) -> None:
+        super().__init__(seed)
+        self.checkpoint = checkpoint
+
+    @property
+    def layout_name(self) -> str:
+        """Layout of the observations that it reads, "default" or "universal"."""
+        return self.checkpoint.layout_name
+
+    def begin(self, rules: RulesLike, seat: int | None = None) -> None:
+        """Takes a seat at a table.
+
+        It may play under other rules than it was trained for, as long as it sees the same things;
+        a warning says so.
+
+        Raises:
+            CheckpointError: Its network cannot read the observations of these rules.
+        """
+        rules = as_rules(rules)
+        self._check(rules)
+        super().begin(rules, seat)
+
+    def _check(self, rules: Rules) -> None:
+        mine = self.checkpoint
+        if layout_of(rules, mine.layout_name, mine.hand_size).digest != mine.layout.digest:
+            raise CheckpointError(_mismatch(mine.rules, rules))
+        if rules != mine.rules:
+            warnings.warn(
+                f"trained for {_title(mine.rules)}, plays {_title(rules)}: "
+                f"{', '.join(_differences(mine.rules, rules))}",
+                stacklevel=3,
+            )
+
+    def choose(
+        self,
+        observations: NDArray[np.int8],
+        action_masks: NDArray[np.int8],
+        words: NDArray[np.uint64],
+        deterministic: bool,
+    ) -> NDArray[np.int64]:
+        """Returns the action codes (B,); see ``Agent.choose``.
+
+        Raises:
+            CheckpointError: Observations of another length than the network reads.
+        """
+        network = self.checkpoint.network
+        wanted = (network.num_observed, network.num_actions)
+        sizes = (observations.shape[1], action_masks.shape[1])
+        if sizes != wanted:
+            raise CheckpointError(
+                f"the network reads {wanted[0]} values and {wanted[1]} actions, got {sizes[0]} and "
+                f"{sizes[1]}: it was trained for {_title(self.checkpoint.rules)} with the "
+                f"{self.layout_name!r} layout"
+            )
+        views = torch.from_numpy(np.ascontiguousarray(observations, np.int8))
+        masks = torch.from_numpy(np.ascontiguousarray(action_masks, np.int8))
+        with torch.no_grad():
+            log_probs = network.log_probs(views, masks)
+        return choose(log_probs, None if deterministic else words)
+
+    def save(self, path: AgentPath) -> None:
+        """Writes the checkpoint as a folder, whole or not at all."""
+        save_checkpoint(path, self.checkpoint)
+
+    @classmethod
+    def load(cls, path: str | Path, seed: int | None = None) -> Self:
+        """Returns the player of a checkpoint; nothing in its files is run.
+
+        Raises:
+            CheckpointError: Not a checkpoint, broken, or of another version.
+        """
+        return cls(load_checkpoint(path), seed)
+
+
+def _title(rules: Rules) -> str:
+    return f"{rules.name} with {rules.players} players"
+
+
+def _mismatch(trained: Rules, asked: Rules) -> str:
+    if trained.players != asked.players:
+        return (
+            f"this player was trained for {trained.players} players ({trained.name}) and cannot "
+            f"sit at a table of {asked.players} players ({asked.name}); train one for "
+            f"{asked.players} players, or one with the universal layout"
+        )
+    return (
+        f"this player was trained for {_title(trained)} and cannot read the table of "
+        f"{_title(asked)}: {', '.join(_differences(trained, asked))}; train one for these rules, "
+        "or one with the universal layout"
+    )
+
+
+def _differences(trained: Rules, asked: Rules) -> list[str]:
+    """Returns the settings that differ, as "scoring.exact_bonus 10, not 5"."""
+    before, after = _flat(trained.to_dict()), _flat(asked.to_dict())
+    names = [name for name in after if before.get(name) != after[name] and name != "name"]
+    return [f"{name} {after[name]!r}, not {before.get(name)!r}" for name in names[:4]]
+
+
+def _flat(data: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in data.items():
+        inner = isinstance(value, dict)
+        found |= _flat(value, f"{prefix}{key}.") if inner else {prefix + key: value}
+    return found

@@ -1,0 +1,182 @@
+"""Run directories: what they hold, and that an interruption loses no more than an interval."""
+
+from __future__ import annotations
+
+import csv
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+import agents
+from ohhell_env.errors import CheckpointError, RulesError
+from train.config import Config
+from train.run import begin, train
+from train.run_directory import METRICS, STATE, RunDirectory
+
+SETTINGS: dict[str, Any] = {
+    "decisions": 2000,
+    "tables": 8,
+    "laps": 4,
+    "save_every": 500,
+    "hand_size": 3,
+    "network": {"hidden": [16]},
+    "ppo": {"epochs": 1, "minibatch": 64},
+    "report": {"every": 700, "deals": 10, "against": ["random"]},
+}
+
+
+def rows(run: RunDirectory) -> list[dict[str, str]]:
+    with (run.path / METRICS).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def without_time(run: RunDirectory) -> list[dict[str, str]]:
+    return [{k: v for k, v in row.items() if k != "seconds"} for row in rows(run)]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
+    run = begin(tmp_path_factory.mktemp("runs") / "whole", Config.of(SETTINGS))
+    train(run, quiet=True)
+    return run
+
+
+def test_a_run_explains_itself(finished: RunDirectory) -> None:
+    names = {file.name for file in finished.path.iterdir()}
+    assert names == {
+        "config.yaml",
+        "versions.json",
+        "metrics.csv",
+        "state.safetensors",
+        "checkpoints",
+        "best",
+        "last",
+    }
+    assert finished.config() == Config.of(SETTINGS).resolved()
+    counters = finished.counters()
+    assert counters.finished and counters.decisions == 2048
+    saved = sorted(int(folder.name) for folder in (finished.path / "checkpoints").iterdir())
+    assert saved == [512, 1024, 1536, 2048]
+
+
+def test_metrics_have_a_row_for_each_rollout(finished: RunDirectory) -> None:
+    table = rows(finished)
+    assert [int(row["decisions"]) for row in table] == list(range(128, 2049, 128))
+    measured = [int(row["decisions"]) for row in table if row["over_random"]]
+    assert measured == [768, 1536, 2048]
+    for row in table:
+        assert 0 < int(row["decisions_in_loss"]) <= 128
+        assert float(row["entropy"]) <= 0  # MaskablePPO logs the entropy's loss
+    rates = [float(row["learning_rate"]) for row in table]
+    assert rates == sorted(rates, reverse=True) and rates[-1] < 0.1 * rates[0]
+
+
+def test_players_of_a_run_can_be_loaded(finished: RunDirectory) -> None:
+    last = agents.load(finished.path / "last", seed=0)
+    last.begin("oh_hell", 0)
+    state = load_file(finished.path / STATE)
+    network = last.checkpoint.network.state_dict()  # type: ignore[attr-defined]
+    assert all(torch.equal(value, state[f"network.{name}"]) for name, value in network.items())
+
+
+class Killed(BaseException):
+    """As sudden as a kill: nothing catches it."""
+
+
+def interrupted(path: Path, after: int, monkeypatch: pytest.MonkeyPatch) -> RunDirectory:
+    """A run that is struck down in the middle of an update, after so many rollouts."""
+    from train.selfplay import SelfPlayPPO
+
+    run = begin(path, Config.of(SETTINGS))
+    update, done = SelfPlayPPO.train, [0]
+
+    def struck(self: SelfPlayPPO) -> None:
+        done[0] += 1
+        if done[0] > after:
+            raise Killed
+        update(self)
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(SelfPlayPPO, "train", struck)
+        train(run, quiet=True)
+    return run
+
+
+@pytest.mark.parametrize("after", [2, 4, 6])
+def test_resumed_equals_uninterrupted(
+    finished: RunDirectory, tmp_path: Path, after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = interrupted(tmp_path / "broken", after, monkeypatch)
+    assert run.counters().decisions == 512 * (after // 4)
+    counters = train(run, quiet=True)
+    assert counters.decisions == 2048 and counters.finished
+    whole, resumed = load_file(finished.path / STATE), load_file(run.path / STATE)
+    assert whole.keys() == resumed.keys()
+    assert all(torch.equal(whole[name], resumed[name]) for name in whole)
+    assert without_time(run) == without_time(finished)
+
+
+def test_a_finished_run_is_left_as_it_is(finished: RunDirectory) -> None:
+    before = (finished.path / STATE).read_bytes()
+    assert train(finished, quiet=True).decisions == 2048
+    assert (finished.path / STATE).read_bytes() == before
+
+
+def test_a_broken_state_is_refused(finished: RunDirectory, tmp_path: Path) -> None:
+    copy = RunDirectory(Path(shutil.copytree(finished.path, tmp_path / "copy")))
+    (copy.path / STATE).write_bytes((copy.path / STATE).read_bytes()[:1000])
+    with pytest.raises(CheckpointError, match="state is broken"):
+        train(copy, quiet=True)
+
+
+def test_a_taken_folder_is_not_overwritten(tmp_path: Path) -> None:
+    config = Config.of(SETTINGS)
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "notes.txt").write_text("mine")
+    with pytest.raises(RulesError, match=r"is there already.*resume"):
+        begin(tmp_path / "x", config)
+    begin(tmp_path / "x", config, force=True)
+    assert (tmp_path / "x.old-1" / "notes.txt").read_text() == "mine"
+    begin(tmp_path / "x", config, force=True)
+    assert (tmp_path / "x.old-2" / "config.yaml").is_file()
+
+
+def test_rules_that_cannot_be_played_leave_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(RulesError, match="unknown variant"):
+        begin(tmp_path / "x", Config.of(SETTINGS | {"rules": "bridge"}))
+    assert not (tmp_path / "x").exists()
+
+
+def test_max_minutes_ends_a_run_early(tmp_path: Path) -> None:
+    settings = SETTINGS | {"decisions": 10**9, "max_minutes": 0.001}
+    run = begin(tmp_path / "x", Config.of(settings))
+    counters = train(run, quiet=True)
+    assert counters.finished and 0 < counters.decisions < 10**6
+    assert counters.scores.keys() == {"random"}
+    rates = [float(row["learning_rate"]) for row in rows(run)]
+    assert rates == sorted(rates, reverse=True) and rates[-1] < 0.5 * rates[0]
+    assert (run.path / "best").is_dir() and (run.path / "last").is_dir()
+
+
+@pytest.mark.slow
+def test_kill_at_any_moment(tmp_path: Path) -> None:
+    """Killed again and again, then resumed: it comes to its end with monotone metrics."""
+    settings = SETTINGS | {"decisions": 20_000}
+    run = begin(tmp_path / "x", Config.of(settings))
+    for seconds in (5.0, 6.0, 7.5):
+        child = subprocess.Popen([sys.executable, "-m", "train", "resume", str(run.path)])
+        time.sleep(seconds)
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+    assert train(run, quiet=True).decisions >= 20_000
+    decisions = [int(row["decisions"]) for row in rows(run)]
+    assert decisions == list(range(128, decisions[-1] + 1, 128))

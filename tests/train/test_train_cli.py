@@ -1,0 +1,98 @@
+"""``python -m train``: its commands, and mistakes in one line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from train import __main__ as cli
+from train.cli import CONFIGS
+
+Output = pytest.CaptureFixture[str]
+SMOKE = ["--config", str(CONFIGS / "smoke.yaml"), "--set", "report.deals=5"]
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def mistake(capsys: Output, *args: str) -> str:
+    assert cli.main(args) == 2
+    output = capsys.readouterr()
+    lines = output.err.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("error: ")
+    return lines[0]
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (["fitt"], "unknown command 'fitt': did you mean 'fit'"),
+        (["fit", "--fast"], "No such option: --fast"),
+        (["fit", "--variant", "oh_hel"], "unknown variant 'oh_hel': did you mean 'oh_hell'"),
+        (["fit", "--variant", "pocha", "--players", "9"], "players"),
+        (["fit", "--set", "ppo.epoch=1"], "did you mean 'ppo.epochs'"),
+        (["fit", "--set", "ppo.epochs"], "write key=value"),
+        (["fit", "--config", "none.yaml"], "cannot read settings from 'none.yaml'"),
+        (["resume", "nowhere"], "nowhere: no training run here"),
+        (["quick", "--variant", "bridge"], "unknown variant 'bridge'"),
+        (["quick", "--deals", "1"], "--deals"),
+        (["tournament", "random", "heuristics"], "unknown player 'heuristics'"),
+    ],
+)
+def test_a_mistake_is_one_line(capsys: Output, args: list[str], expected: str) -> None:
+    assert expected in mistake(capsys, *args)
+    assert not Path("runs").exists(), "nothing was written"
+
+
+def test_help_is_plain(capsys: Output) -> None:
+    assert cli.main(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(name in text for name in cli.COMMANDS)
+    for name in cli.COMMANDS:
+        assert cli.main([name, "--help"]) == 0
+        assert "─" not in capsys.readouterr().out
+    assert cli.main([]) == 0
+    assert "Usage" in capsys.readouterr().out
+
+
+def test_fit_and_resume(capsys: Output) -> None:
+    args = ["fit", *SMOKE, "--variant", "plump", "--players", "3", "--seed", "4"]
+    assert cli.main(args) == 0
+    assert "The player: runs/smoke-plump/best" in capsys.readouterr().out
+    assert "is there already" in mistake(capsys, *args)
+    assert cli.main(["resume", "runs/smoke-plump"]) == 0
+    assert "this run is finished" in capsys.readouterr().out
+    assert cli.main([*args, "--force", "--out", "runs/smoke-plump"]) == 0
+    assert sorted(path.name for path in Path("runs").iterdir()) == [
+        "smoke-plump",
+        "smoke-plump.old-1",
+    ]
+
+
+def test_quick_trains_and_plays_a_tournament(capsys: Output) -> None:
+    args = ["quick", *SMOKE, "--variant", "kachuful", "--deals", "10"]
+    assert cli.main(args) == 0
+    results = json.loads(Path("runs/quick-kachuful/tournament/results.json").read_text())
+    names = set(results["entrants"])
+    assert {"random", "heuristic"} < names and len(names) == 3
+    assert "after 4,096 decisions" in capsys.readouterr().out
+
+    assert cli.main(args) == 0
+    assert "is trained already" in capsys.readouterr().out
+    assert cli.main([*args, "--players", "3"]) == 0
+    assert "other settings is kept in runs/quick-kachuful.old-1" in capsys.readouterr().out
+    results = json.loads(Path("runs/quick-kachuful/tournament/results.json").read_text())
+    assert results["players"] == 3
+
+
+def test_the_module_runs_and_ends_with_a_status() -> None:
+    command = [sys.executable, "-m", "train", "resume", "nowhere"]
+    child = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (child.returncode, child.stdout) == (2, "")
+    assert child.stderr.startswith("error: nowhere")

@@ -1,0 +1,151 @@
+"""The commands of ``python -m train``; what they do is in the modules that they call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ohhell_env.cli_rules import parse_changes
+from ohhell_env.errors import RulesError
+from train.config import Config
+from train.run import begin, train
+from train.run_directory import Counters, RunDirectory
+
+CONFIGS = Path(__file__).parent.parent / "configs" / "train"
+
+ConfigOption = Annotated[Path, typer.Option("--config", help="Settings, as a YAML file.")]
+VariantOption = Annotated[
+    str | None, typer.Option(metavar="NAME|FILE.yaml", help="The rules to train for.")
+]
+PlayersOption = Annotated[int | None, typer.Option(help="Number of players, 2 to 8.")]
+SeedOption = Annotated[int | None, typer.Option(help="Seed of the training.")]
+ChangesOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a setting: ppo.epochs=2."),
+]
+DealsOption = Annotated[int, typer.Option(help="Duplicate deals of the tournament.")]
+
+
+def fit(
+    config: ConfigOption = CONFIGS / "quick.yaml",
+    variant: VariantOption = None,
+    players: PlayersOption = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the run: runs/NAME-VARIANT.")] = None,
+    seed: SeedOption = None,
+    changes: ChangesOption = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Begin anew; an old folder is kept beside it.")
+    ] = False,
+) -> None:
+    """Trains a player by self-play."""
+    settings = _settings(config, variant, players, seed, changes)
+    run = begin(out or _folder(config.stem, settings), settings, force)
+    _report(run, train(run))
+
+
+def resume(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the run.")],
+) -> None:
+    """Goes on with a run that was interrupted, from where its state was last saved."""
+    run = RunDirectory.open(folder)
+    if run.counters().finished:
+        print(f"{folder}: this run is finished")
+    _report(run, train(run))
+
+
+def tournament(
+    entrants: Annotated[
+        list[str], typer.Argument(metavar="PLAYER...", help="random, heuristic, or a checkpoint.")
+    ],
+    rules: Annotated[str, typer.Option(metavar="NAME|FILE.yaml", help="The rules.")] = "oh_hell",
+    players: PlayersOption = None,
+    deals: DealsOption = 2000,
+    seed: Annotated[int, typer.Option(help="Seed of the deals.")] = 5,
+    out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results"),
+    hand_size: Annotated[int | None, typer.Option(help="The only hand size.")] = None,
+) -> None:
+    """Plays players against each other on duplicate deals."""
+    _tournament(entrants, rules, players, deals, seed, out, hand_size)
+
+
+def quick(
+    variant: VariantOption = "oh_hell",
+    players: PlayersOption = None,
+    config: ConfigOption = CONFIGS / "quick.yaml",
+    out: Annotated[Path | None, typer.Option(help="Folder: runs/quick-VARIANT.")] = None,
+    seed: SeedOption = None,
+    changes: ChangesOption = None,
+    deals: DealsOption = 1000,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Begin anew; an old folder is kept beside it.")
+    ] = False,
+) -> None:
+    """Trains for a few minutes, then plays a tournament of the result and the baselines."""
+    if deals < 2:
+        raise RulesError(f"--deals: two or more are wanted, got {deals}")
+    settings = _settings(config, variant, players, seed, changes)
+    run = _begin_or_go_on(out or _folder("quick", settings), settings, fresh)
+    counters = train(run)
+    _report(run, counters)
+    rules = settings.resolved_rules()
+    entrants = [str(run.path / "best"), "heuristic", "random"]
+    _tournament(entrants, rules, None, deals, 5, run.path / "tournament", settings.hand_size)
+
+
+def _settings(
+    config: Path,
+    variant: str | None,
+    players: int | None,
+    seed: int | None,
+    changes: list[str] | None,
+) -> Config:
+    values: dict[str, Any] = {"rules": variant, "players": players, "seed": seed}
+    given = {name: value for name, value in values.items() if value is not None}
+    return Config.load(config, parse_changes(changes or []) | given)
+
+
+def _folder(name: str, settings: Config) -> Path:
+    rules = settings.rules
+    label = Path(rules).stem if isinstance(rules, str) else settings.resolved_rules().name
+    return Path("runs") / f"{name}-{label}"
+
+
+def _begin_or_go_on(path: Path, settings: Config, fresh: bool) -> RunDirectory:
+    """Returns the run of a folder if it has the same settings, else begins one there."""
+    if not path.exists():
+        return begin(path, settings)
+    run = RunDirectory.open(path)
+    if fresh or run.config() != settings.resolved():
+        why = "" if fresh else ", which has other settings"
+        print(f"The old run{why} is kept in {run.set_aside()}")
+        return begin(path, settings)
+    done = run.counters()
+    if done.finished:
+        print(f"{path} is trained already; --fresh trains it anew")
+    elif done.decisions:
+        print(f"{path}: goes on after {done.decisions:,} decisions")
+    return run
+
+
+def _report(run: RunDirectory, counters: Counters) -> None:
+    speed = counters.decisions / max(counters.seconds, 1e-9)
+    print(
+        f"Trained on {counters.decisions:,} decisions in {counters.seconds / 60:.1f} minutes "
+        f"({speed:,.0f}/s). The player: {run.path / 'best'}"
+    )
+
+
+def _tournament(
+    entrants: list[str],
+    rules: Any,
+    players: int | None,
+    deals: int,
+    seed: int,
+    out: Path,
+    hand_size: int | None,
+) -> None:
+    from train.tournament import cli_run
+
+    cli_run(entrants, rules, players, deals, seed, out, hand_size, progress=True)

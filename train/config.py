@@ -1,0 +1,204 @@
+"""The settings of a training run: typed, checked, their defaults in this one place.
+
+A YAML file overrides the defaults, ``--set key=value`` overrides the file; what came out is saved
+in the run directory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from ohhell_env.errors import RulesError, nearest
+from ohhell_env.rules import Rules, as_rules
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False
+    )
+
+
+class NetworkSettings(_Settings):
+    """The network."""
+
+    hidden: tuple[int, ...] = Field(default=(256, 256), min_length=1, max_length=8)
+    """Widths of the hidden layers of the actor, and of the critic."""
+
+
+class PPOSettings(_Settings):
+    """The updates."""
+
+    learning_rate: float = Field(default=1e-3, gt=0)
+    """At the start of the run."""
+    final_learning_rate: float = Field(default=0.0, ge=0)
+    """At its end; in between it falls in a straight line."""
+    entropy: float = Field(default=0.03, ge=0)
+    """Weight of the entropy in the loss."""
+    clip: float = Field(default=0.2, gt=0, lt=1)
+    """How far the probability of an action may move in one update."""
+    epochs: int = Field(default=3, ge=1)
+    """How often an update goes through the rollout."""
+    minibatch: int = Field(default=256, ge=2)
+    """Decisions in one step of the optimiser."""
+    gae_lambda: float = Field(default=0.95, ge=0, le=1)
+    """Lambda of the advantages; the discount is 1, as points come at the end of a deal."""
+    value_weight: float = Field(default=0.5, ge=0)
+    """Weight of the critic's error in the loss."""
+    max_grad_norm: float = Field(default=0.5, gt=0)
+    """Largest norm of a gradient."""
+
+
+class OpponentSettings(_Settings):
+    """Shares of the tables at which others take some of the seats; at the rest all are learners."""
+
+    random: float = Field(default=0.1, ge=0, le=1)
+    """The random player: shows the learner bids and plays that sensible players never make."""
+    heuristic: float = Field(default=0.0, ge=0, le=1)
+    """The heuristic player."""
+
+    @model_validator(mode="after")
+    def _at_most_all(self) -> Self:
+        if self.random + self.heuristic > 1:
+            raise ValueError("the shares of the tables add up to more than 1")
+        return self
+
+
+class ReportSettings(_Settings):
+    """Progress that is measured during the run."""
+
+    every: int = Field(default=250_000, ge=1)
+    """Decisions between two measurements (the end of the run is measured, too)."""
+    deals: int = Field(default=500, ge=2)
+    """Duplicate deals of one measurement, each played once in every seat."""
+    against: tuple[Literal["random", "heuristic"], ...] = ("random", "heuristic")
+    """The fields of opponents, one measurement each."""
+    seed: int = Field(default=1_000_003, ge=0)
+    """Seed of these deals: the same ones at every measurement, and none of the training's."""
+
+
+class Config(_Settings):
+    """A training run."""
+
+    rules: str | dict[str, Any] = "oh_hell"
+    """Name of a variant, path of a YAML file, or the settings themselves."""
+    players: int | None = None
+    """Number of players; null: the variant's usual number."""
+    hand_size: int | None = Field(default=None, ge=1)
+    """Train with one hand size only; null: with those of the schedule."""
+    layout: Literal["default", "universal"] = "default"
+    """Layout of the observation."""
+    seed: int = Field(default=1, ge=0, lt=2**32)
+    """Seed of the first weights, the deals and every choice."""
+    decisions: int = Field(default=1_000_000, ge=1)
+    """How many decisions of all seats to train on (forced ones counted), to the next rollout."""
+    max_minutes: float | None = Field(default=None, gt=0)
+    """Stop after so many minutes even if decisions are left; null: never. Where the clock is ahead
+    of the decisions, the learning rate falls with the clock; such a run is not reproducible."""
+    tables: int = Field(default=128, ge=2)
+    """Tables played side by side."""
+    laps: int = Field(default=16, ge=1)
+    """Laps of all tables in one rollout: tables * players * laps decisions."""
+    save_every: int = Field(default=250_000, ge=1)
+    """Decisions between two savings of the state from which a run can be resumed."""
+    network: NetworkSettings = NetworkSettings()
+    opponents: OpponentSettings = OpponentSettings()
+    ppo: PPOSettings = PPOSettings()
+    report: ReportSettings = ReportSettings()
+
+    @classmethod
+    def load(cls, path: str | Path | None, changes: Mapping[str, Any] | None = None) -> Self:
+        """Returns the settings of a YAML file, with changes.
+
+        Args:
+            path: The file; None: the defaults.
+            changes: Settings by dotted name, such as ``{"ppo.epochs": 2}``.
+
+        Raises:
+            RulesError: The file cannot be read, a setting is unknown (the nearest is named) or a
+                value is not allowed.
+        """
+        values = {} if path is None else _read_yaml(Path(path))
+        for key, value in (changes or {}).items():
+            _put(values, key, value)
+        return cls.of(values, "" if path is None else f"{path}: ")
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], where: str = "") -> Self:
+        """Returns settings from plain data; ``where`` begins the message of an error.
+
+        Raises:
+            RulesError: As for ``load``.
+        """
+        try:
+            config = cls.model_validate(values)
+        except ValidationError as error:
+            raise RulesError(where + "; ".join(_explain(error))) from None
+        return config
+
+    def resolved_rules(self) -> Rules:
+        """Returns the rules of the run.
+
+        Raises:
+            RulesError: They cannot be played.
+        """
+        if isinstance(self.rules, str):
+            return as_rules(self.rules, self.players)
+        return as_rules(Rules.from_dict(self.rules), self.players)
+
+    def resolved(self) -> Self:
+        """Returns the same settings with all that names stand for written out."""
+        rules = self.resolved_rules()
+        return self.model_copy(update={"rules": rules.to_dict(), "players": rules.players})
+
+    def to_yaml(self) -> str:
+        """Returns the settings as YAML text that ``load`` reads back."""
+        plain = self.model_dump(mode="json")
+        return yaml.safe_dump(plain, sort_keys=False, default_flow_style=None, width=100)
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())
+        raise RulesError(f"cannot read settings from {str(path)!r}: {reason}") from None
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise RulesError(f"{path}: settings by name are wanted, got {values!r}")
+    return values
+
+
+def _put(values: dict[str, Any], key: str, value: Any) -> None:
+    """Sets one dotted name in nested settings."""
+    *parents, name = key.split(".")
+    for parent in parents:
+        inner = values.get(parent)
+        values[parent] = dict(inner) if isinstance(inner, dict) else {}
+        values = values[parent]
+    values[name] = value
+
+
+def _explain(error: ValidationError) -> Iterator[str]:
+    for problem in error.errors():
+        name = ".".join(str(part) for part in problem["loc"])
+        if problem["type"] == "extra_forbidden":
+            yield f"unknown setting {name!r}: {nearest(name, _names(Config))}"
+        else:
+            message = problem["msg"]
+            yield f"{name}: {message[:1].lower()}{message[1:]}, got {problem['input']!r}"
+
+
+def _names(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    """Yields the dotted name of every setting."""
+    for name, field in model.model_fields.items():
+        inner = field.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            yield from _names(inner, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}"

@@ -1,0 +1,198 @@
+"""Self-play with sb3-contrib's MaskablePPO: every seat's decisions are training data.
+
+The way from the tables to an update: ``LapTables.play`` (rollout.py) plays laps, all seats with the
+newest network; ``SelfPlayPPO.collect_rollouts`` puts them into a ``LapBuffer``, which works out
+advantages seat by seat; MaskablePPO's own ``learn`` and ``train`` do the rest, unchanged.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from numpy.typing import NDArray
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+from stable_baselines3.common.buffers import RolloutBuffer
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import Logger
+from stable_baselines3.common.type_aliases import Schedule
+from stable_baselines3.common.vec_env import VecEnv
+from torch import Tensor
+
+from agents.network import Network, choose
+from ohhell_env.observation import Layout
+from train.config import Config
+from train.rollout import Bytes, Floats, Lap, LapBuffer, LapTables
+
+
+class TablePolicy(MaskableActorCriticPolicy):
+    """The policy as MaskablePPO wants it, around a ``Network`` that plays without it, too."""
+
+    network: Network
+
+    def __init__(
+        self,
+        observation_space: spaces.Space[Any],
+        action_space: spaces.Space[Any],
+        lr_schedule: Schedule,
+        layout: Layout,
+        hidden: tuple[int, ...],
+    ) -> None:
+        self._layout, self._hidden = layout, hidden
+        super().__init__(observation_space, action_space, lr_schedule)
+
+    def _build(self, lr_schedule: Schedule) -> None:
+        self.network = Network(self._layout, self._hidden)
+        self.optimizer = self.optimizer_class(
+            self.parameters(),
+            lr=lr_schedule(1.0),  # type: ignore[call-arg]
+            **self.optimizer_kwargs,
+        )
+
+    def evaluate_actions(
+        self, obs: Tensor, actions: Tensor, action_masks: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Returns values, log-probabilities of actions, and entropies, (B,) each."""
+        assert action_masks is not None, "every decision has a mask"
+        inputs, order = self.network.read(obs)
+        log_probs = self.network.act(inputs, order, action_masks)
+        taken = log_probs.gather(-1, actions.unsqueeze(-1)).squeeze(-1)
+        entropy = -(log_probs.exp() * log_probs).sum(dim=-1)
+        return self.network.judge(inputs), taken, entropy
+
+    def forward(self, *_: Any, **__: Any) -> Any:
+        """Not used: decisions are made by ``SelfPlayPPO.decide``."""
+        raise NotImplementedError("decisions of self-play are made by SelfPlayPPO.decide")
+
+    def _predict(self, *_: Any, **__: Any) -> Tensor:
+        raise NotImplementedError("save a checkpoint and play it with agents.load(path)")
+
+
+class _Columns(VecEnv):
+    """The (table, seat) columns as MaskablePPO counts them; only sizes and spaces are used."""
+
+    def __init__(self, tables: LapTables) -> None:
+        layout = tables.tables.layout
+        super().__init__(
+            tables.num_columns,
+            spaces.Box(-128, 127, (layout.length,), np.int8),
+            spaces.Discrete(layout.num_actions),
+        )
+
+    def reset(self) -> Bytes:
+        """Returns zeros: the tables are begun by their owner."""
+        shape = self.observation_space.shape
+        assert shape is not None
+        return np.zeros((self.num_envs, *shape), np.int8)
+
+    def step_async(self, actions: NDArray[Any]) -> None:
+        raise NotImplementedError("tables are played by laps: LapTables.play")
+
+    def step_wait(self) -> Any:
+        raise NotImplementedError("tables are played by laps: LapTables.play")
+
+    def close(self) -> None:
+        pass
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        return [None] * self.num_envs
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        raise NotImplementedError("tables are set through LapTables")
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> Any:
+        raise NotImplementedError("tables are played by laps: LapTables.play")
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+        return [False] * self.num_envs
+
+
+class SelfPlayPPO(MaskablePPO):
+    """MaskablePPO that learns from every seat of every table.
+
+    Args:
+        config: The resolved settings of the run.
+        tables: The tables to play at.
+    """
+
+    policy: TablePolicy  # type: ignore[assignment]
+    rollout_buffer: LapBuffer  # type: ignore[assignment]
+
+    def __init__(self, config: Config, tables: LapTables) -> None:
+        ppo = config.ppo
+        super().__init__(
+            TablePolicy,
+            _Columns(tables),
+            learning_rate=_falling(ppo.learning_rate, ppo.final_learning_rate),
+            n_steps=config.laps,
+            batch_size=ppo.minibatch,
+            n_epochs=ppo.epochs,
+            gamma=1.0,
+            gae_lambda=ppo.gae_lambda,
+            clip_range=ppo.clip,
+            ent_coef=ppo.entropy,
+            vf_coef=ppo.value_weight,
+            max_grad_norm=ppo.max_grad_norm,
+            rollout_buffer_class=LapBuffer,
+            policy_kwargs={
+                "layout": tables.tables.layout,
+                "hidden": config.network.hidden,
+            },
+            seed=config.seed,
+            device="cpu",
+        )
+        self.tables = tables
+        self.following: Lap | None = None
+        """The lap already played of the next rollout: its values end the last one."""
+        self.hurry = 0.0
+        """Share of the time that is spent, where time may run out before the decisions do."""
+        self.rollout_buffer.rng = tables.random
+        self.set_logger(Logger(folder=None, output_formats=[]))
+
+    @torch.no_grad()
+    def decide(self, observations: Bytes, masks: Bytes) -> tuple[NDArray[np.int64], Floats, Floats]:
+        """Samples an action for each row; see ``rollout.Policy``."""
+        network = self.policy.network
+        inputs, order = network.read(torch.from_numpy(observations))
+        log_probs = network.act(inputs, order, torch.from_numpy(masks))
+        words = self.tables.random.integers(2**64, size=len(masks), dtype=np.uint64)
+        actions = choose(log_probs, words)
+        taken = log_probs.numpy()[np.arange(len(actions)), actions]
+        return actions, taken, network.judge(inputs).numpy()
+
+    def _update_current_progress_remaining(self, num_timesteps: int, total_timesteps: int) -> None:
+        """Lets the learning rate fall with the clock where that is ahead of the decisions."""
+        done = max(num_timesteps / total_timesteps, self.hurry)
+        self._current_progress_remaining = 1.0 - min(done, 1.0)
+
+    def collect_rollouts(
+        self,
+        env: VecEnv,
+        callback: BaseCallback,
+        rollout_buffer: RolloutBuffer,
+        n_rollout_steps: int,
+        use_masking: bool = True,
+    ) -> bool:
+        """Fills the buffer with laps; returns False where the callback ends the training."""
+        buffer = self.rollout_buffer
+        callback.on_rollout_start()  # before the last rollout is forgotten: it is reported here
+        buffer.reset()
+        lap = self.following or self.tables.play(self.decide)
+        for _ in range(n_rollout_steps):
+            buffer.add_lap(lap)
+            self.num_timesteps += self.tables.num_columns
+            if not callback.on_step():
+                return False
+            lap = self.tables.play(self.decide)
+        self.following = lap
+        buffer.finish(lap)
+        callback.on_rollout_end()
+        return True
+
+
+def _falling(first: float, last: float) -> Schedule:
+    """Returns a straight line; ``left`` falls from 1 to 0 over the run."""
+    return lambda left: last + left * (first - last)
