@@ -5,6 +5,7 @@
     OhHellError (a ValueError)
     ├── RulesError          rules, settings or options that cannot be played
     ├── IllegalActionError  an action that is not allowed now
+    ├── NotResetError       something that there is only after ``reset()``
     ├── NotationError       text or a record that does not describe a card, a deal or a game
     └── CheckpointError     a trained agent that cannot be used here
 
@@ -28,6 +29,10 @@ class RulesError(OhHellError):
 
 class IllegalActionError(OhHellError):
     """An action that the rules do not allow at this moment; the game is unchanged."""
+
+
+class NotResetError(OhHellError, AttributeError):
+    """Something was asked for that there is only after ``reset()``."""
 
 
 class NotationError(OhHellError):

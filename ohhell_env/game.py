@@ -81,8 +81,8 @@ class Game:
         self.state: Rows = new_games(1)
         """The engine's record of this table, one ``GAME`` row."""
         self.seed: int | None = None
-        self.finished_deals: list[dict[str, Any]] = []
-        """The finished deals of this episode, as in ``record()``."""
+        self._filed: list[dict[str, Any]] = []
+        self._ended: list[bytes] = []  # deals that are over, until somebody wants their records
         self._seed_stream(secrets.randbits(63) if seed is None else seed)
         self.reset()
 
@@ -117,18 +117,17 @@ class Game:
 
     def begin(self, seed: int | None, wishes: FirstDeal) -> None:
         """Begins a new episode; ``reset`` with its wishes as one object."""
-        state = self.state.copy()
+        table = self if wishes.is_free else self.copy()  # an impossible wish must leave no trace
         if seed is not None:
-            batch.seed_tables(state, np.uint64(check_seed(seed)), np.uint64(0))
+            table._seed_stream(seed)
         if wishes.is_free:
-            batch.begin_all(state, self.compiled)
+            batch.begin_all(table.state, table.compiled)
         else:
-            batch.prepare_one(state, self.compiled)
-            lay_out(state, self.compiled, self.rules, wishes)
-        self.state[:] = state
-        if seed is not None:
-            self.seed = check_seed(seed)
-        self.finished_deals = []
+            batch.prepare_one(table.state, table.compiled)
+            lay_out(table.state, table.compiled, self.rules, wishes)
+            self._load(table.state.tobytes())
+            self.seed = table.seed
+        self._filed, self._ended = [], []
 
     def apply(self, action: Action) -> None:
         """Makes an action of the seat to act; deals the next deal when one ends.
@@ -149,9 +148,24 @@ class Game:
 
     def close_deal(self) -> None:
         """Files the deal that has just been scored and deals the next one, if there is one."""
-        self.finished_deals.append(deal_record(self))
+        self._ended.append(self.state.tobytes())
         if self.phase is Phase.SCORED:
             batch.next_deal_one(self.state, self.compiled)
+
+    @property
+    def finished_deals(self) -> list[dict[str, Any]]:
+        """The finished deals of this episode, as in ``record()``."""
+        if self._ended:
+            table = self.copy()
+            for state in self._ended:
+                table._load(state)
+                self._filed.append(deal_record(table))
+            self._ended = []
+        return self._filed
+
+    def _load(self, state: bytes) -> None:
+        """Takes over the bytes of a record."""
+        self.state.view(np.uint8)[:] = np.frombuffer(state, np.uint8)
 
     def _get(self, field: str) -> int:
         return int(self.state[field][0])
@@ -308,8 +322,9 @@ class Game:
         """Returns an independent copy of the table, random stream included."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
-        twin.state = self.state.copy()
-        twin.finished_deals = list(self.finished_deals)
+        twin.state = new_games(1)
+        twin._load(self.state.tobytes())
+        twin._filed, twin._ended = list(self._filed), list(self._ended)
         return twin
 
     __copy__ = copy
@@ -325,7 +340,7 @@ class Game:
         self.__dict__.update(plain)
         self.compiled = compile_rules(self.rules, self.episode, self.chosen_size)
         self.state = new_games(1)
-        self.state[:] = np.frombuffer(plain["state"], self.state.dtype)
+        self._load(plain["state"])
 
     def record(self) -> dict[str, Any]:
         """Returns the episode so far as plain data; see ``record.py``."""

@@ -91,11 +91,6 @@ class Layout:
         return start + length
 
     @property
-    def stride(self) -> int:
-        """Bytes between rows in a buffer of observations."""
-        return self.length
-
-    @property
     def digest(self) -> str:
         """A short fingerprint: two layouts of equal digest are read by the same network."""
         text = repr((self.seats, self.suits, self.card_width, self.num_actions, self.sections))
@@ -188,10 +183,6 @@ def _compile(layout: Layout) -> Rows:
     record["length"] = layout.length
     record["num_actions"] = layout.num_actions
     return engine_rows(record)
-
-
-MASK_STRIDE = NUM_ACTIONS
-"""Bytes between rows in a buffer of action masks."""
 
 
 def sections(rules: RulesLike, layout: str = "default") -> list[tuple[str, int, int]]:

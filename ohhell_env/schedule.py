@@ -95,6 +95,11 @@ def _build(rules: Rules, cap: int) -> tuple[int, ...]:
 
 
 def _served(rules: Rules, sizes: list[int], cap: int) -> list[int]:
+    if cap < 1:
+        raise RulesError(
+            f"schedule: {rules.players} players cannot be dealt a card each from "
+            f"{rules.pack.size} cards with one left to turn (trump.exhausted='forbid')"
+        )
     too_large = [size for size in sizes if size > cap]
     if too_large:
         raise RulesError(
@@ -208,8 +213,9 @@ def _trump_source(rules: Rules, hand_size: int, declared: bool) -> TrumpSource:
 
 
 def _spent(rules: Rules) -> bool:
-    """Returns whether a deal of the top size has no trump because the last one, like it, uses up
-    the pack and was declared no-trump for that (an extra deal after a tie is such a deal).
+    """Returns whether a deal of the top size leaves no card to turn and has no trump for that.
+
+    It does where the last deal is declared no-trump; an extra deal after a tie is as large.
     """
     trump = rules.trump
     forbids = trump.method == "turn_up" and trump.exhausted == "forbid"

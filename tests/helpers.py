@@ -9,8 +9,6 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import numpy as np
-
 from ohhell_env.cards import card_name, parse_card
 from ohhell_env.engine.batch import observe_one
 from ohhell_env.engine.encode import new_buffer
@@ -164,7 +162,7 @@ class Table:
     def view(self, seat: int) -> dict[str, Any]:
         """What a seat sees, decoded from its observation; seats there count from itself on."""
         layout = layout_of(self.rules)
-        observation, mask = new_buffer(1, layout.stride), np.zeros(256, np.int8)
+        observation, mask = new_buffer(1, layout.length), new_buffer(1, layout.num_actions)
         game = self.game
         observe_one(game.state, game.compiled, layout.compiled(), seat, observation, mask)
         return decode(observation[: layout.length], self.rules)

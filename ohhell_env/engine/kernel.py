@@ -59,6 +59,7 @@ def start_bidding(row, rules):
     """Opens the bidding of a deal whose hands, trump and dealer are set."""
     row.bids[:] = NO_BID
     row.tricks_won[:] = 0
+    row.trick[:] = 0
     row.voids[:] = 0
     row.played[:] = ZERO
     row.place[:] = 0

@@ -99,12 +99,11 @@ from ohhell_env.engine.encode import new_buffer
 from ohhell_env.engine.layout import ILLEGAL, NOBODY, Event, Rows
 from ohhell_env.envs import render
 from ohhell_env.envs.rewards import check_reward
-from ohhell_env.errors import IllegalActionError, OhHellError, RulesError, nearest
+from ohhell_env.errors import IllegalActionError, NotResetError, OhHellError, RulesError, nearest
 from ohhell_env.first_deal import FirstDeal
 from ohhell_env.game import Game
 from ohhell_env.illegal import explain_illegal
-from ohhell_env.observation import MASK_STRIDE, Layout, decode, layout_of
-from ohhell_env.record import deal_record
+from ohhell_env.observation import Layout, decode, layout_of
 from ohhell_env.rules import Rules, RulesLike, as_rules
 
 View = dict[str, NDArray[np.int8]]
@@ -119,10 +118,6 @@ ILLEGAL_POLICIES = ("raise", "terminate")
 _DEAL, _OVER = 16 * int(Event.DEAL), 16 * int(Event.OVER)
 _API_TEST_OPTION = "options"
 """PettingZoo's ``api_test`` resets every environment with an option of this name."""
-
-
-class NotResetError(OhHellError, AttributeError):
-    """Something was asked for that there is only after ``reset()``."""
 
 
 class _AfterReset:
@@ -201,7 +196,6 @@ class RawOhHell(AECEnv[str, Any, Any]):
         self._observation_spaces = {agent: self._new_space() for agent in self.possible_agents}
         actions = self.layout.num_actions
         self._action_spaces = {agent: spaces.Discrete(actions) for agent in self.possible_agents}
-        self._ended: list[bytes] = []  # deals that are over, until somebody wants their records
         self._started = self._playing = False
         self._bind()
 
@@ -220,8 +214,8 @@ class RawOhHell(AECEnv[str, Any, Any]):
         self._compiled: Rows = self._game.compiled
         self._sections: Rows = self.layout.compiled()
         self._num_actions = self.layout.num_actions
-        self._buffer = new_buffer(1, self.layout.stride)
-        self._mask_buffer = new_buffer(1, MASK_STRIDE)
+        self._buffer = new_buffer(1, self.layout.length)
+        self._mask_buffer = new_buffer(1, self._num_actions)
         self._view = self._buffer[: self.layout.length]
         self._mask = self._mask_buffer[: self._num_actions]
         self._paid = np.zeros(self.rules.players)
@@ -254,9 +248,8 @@ class RawOhHell(AECEnv[str, Any, Any]):
         game.begin(seed, FirstDeal.from_options(options) if options else _FREE)
         if game is not self._game:
             self._check_room(game.hand_size)
-            self._state[:] = game.state
-            self._game.seed, self._game.finished_deals = game.seed, []
-        self._ended = []
+            self._game = game
+            self._bind()
         self._started = self._playing = True
         self._start_books()
 
@@ -336,12 +329,11 @@ class RawOhHell(AECEnv[str, Any, Any]):
         self._paid[:] = 0
         batch.rewards_one(self._state, self._compiled, self._reward, self._paid)
         self._pay(self._paid.tolist())
-        self._ended.append(self._state.tobytes())
+        self._game.close_deal()
         if over:
             self._end_episode()
             self._report()
         else:
-            batch.next_deal_one(self._state, self._compiled)
             self._turn_to_actor()
 
     def _pay(self, rewards: list[float]) -> None:
@@ -498,16 +490,7 @@ class RawOhHell(AECEnv[str, Any, Any]):
     @property
     def game(self) -> Game:
         """The table itself, with all hands; look, and take ``game.copy()`` to play on with."""
-        self._file_deals()
         return self._game
-
-    def _file_deals(self) -> None:
-        """Writes the records of the deals that have ended since somebody last asked."""
-        for state in self._ended:
-            ended = self._game.copy()
-            ended.state.view(np.uint8)[:] = np.frombuffer(state, np.uint8)
-            self._game.finished_deals.append(deal_record(ended))
-        self._ended = []
 
     @property
     def scores(self) -> list[int]:

@@ -142,10 +142,8 @@ class BatchedOhHell:
         actions = self._checked(actions)
         bad = batch.first_illegal(self.games, actions)
         if bad >= 0:
-            raise self._illegal(int(bad), actions[bad])
-        batch.step_all(
-            self.games, self._rules, self._sections, actions, self._reward, self._arrays
-        )
+            raise self._illegal(int(bad), int(actions[bad]))
+        batch.step_all(self.games, self._rules, self._sections, actions, self._reward, self._arrays)
 
     def _checked(self, actions: Any) -> NDArray[np.int64]:
         if not self._started:
@@ -158,8 +156,8 @@ class BatchedOhHell:
             )
         return array.astype(np.int64, copy=False)
 
-    def _illegal(self, table: int, action: np.int64) -> IllegalActionError:
-        error = explain_illegal(self.game(table), int(action))
+    def _illegal(self, table: int, action: int) -> IllegalActionError:
+        error = explain_illegal(self.game(table), action)
         return IllegalActionError(f"table {table}: {error}; nothing was applied at any table")
 
     def game(self, table: int) -> Game:

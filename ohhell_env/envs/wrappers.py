@@ -22,8 +22,8 @@ from pettingzoo.utils.wrappers import (
 )
 
 from ohhell_env.actions import whole_number
-from ohhell_env.envs.aec import NotResetError, RawOhHell, Turn, View, check_illegal
-from ohhell_env.errors import IllegalActionError, OhHellError
+from ohhell_env.envs.aec import RawOhHell, Turn, View, check_illegal
+from ohhell_env.errors import IllegalActionError, NotResetError, OhHellError
 from ohhell_env.game import Game
 from ohhell_env.illegal import explain_illegal
 

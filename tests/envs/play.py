@@ -14,7 +14,7 @@ from ohhell_env.engine.encode import new_buffer
 from ohhell_env.engine.layout import NO_TRUMP, Phase
 from ohhell_env.errors import RulesError
 from ohhell_env.game import Game
-from ohhell_env.observation import MASK_STRIDE, layout_of
+from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules
 from ohhell_env.variants import VARIANTS
 from tests.helpers import random_rules
@@ -92,7 +92,7 @@ def moments(rules: Rules, seed: int, share: float = 1.0, deals: int = 6) -> Iter
 def look(game: Game, seat: int, layout: str = "default") -> tuple[bytes, bytes]:
     """A seat's observation and mask as bytes, straight from the engine."""
     place = layout_of(game.rules, layout)
-    view, mask = new_buffer(1, place.stride), new_buffer(1, MASK_STRIDE)
+    view, mask = new_buffer(1, place.length), new_buffer(1, place.num_actions)
     batch.observe_one(game.state, game.compiled, place.compiled(), seat, view, mask)
     return view[: place.length].tobytes(), mask[: place.num_actions].tobytes()
 

@@ -41,11 +41,6 @@ def run(tables: BatchedOhHell, steps: int) -> list[tuple[bytes, ...]]:
     return log
 
 
-def seen(tables: BatchedOhHell, steps: int) -> list[tuple[bytes, ...]]:
-    """The arrays without the records."""
-    return [arrays[1:] for arrays in run(tables, steps)]
-
-
 # ---------------------------------------------------------------- the arrays
 
 
@@ -133,7 +128,7 @@ def test_row_0_is_the_game_of_the_seed(name: str, players: int) -> None:
 
 
 def test_rows_do_not_depend_on_the_size_of_the_batch() -> None:
-    for number, rules in enumerate([SHORT, *some_rules(6, 5)]):
+    for number, rules in enumerate([SHORT, *some_rules(6, 4)]):
         small, large = (BatchedOhHell(n, rules, seed=number, episode="game") for n in (1, 100))
         small.reset()
         large.reset()
@@ -168,14 +163,14 @@ def test_rows_are_different_tables() -> None:
 def test_resets() -> None:
     tables = BatchedOhHell(3, SHORT, seed=5)
     tables.reset()
-    first = seen(tables, 30)
+    first = run(tables, 30)
     tables.reset()
-    assert seen(tables, 30) == first, "without a seed: the same tables again"
+    assert run(tables, 30) == first, "without a seed: the same tables again"
     tables.reset(seed=6)
     assert tables.seed == 6
-    assert seen(tables, 30) != first
+    assert run(tables, 30) != first
     tables.reset(seed=5)
-    assert seen(tables, 30) == first
+    assert run(tables, 30) == first
     drawn = {BatchedOhHell(1, SHORT).seed for _ in range(3)}
     assert len(drawn) == 3
 
