@@ -15,7 +15,7 @@ from ohhell_env.engine.caching import entry
 from ohhell_env.engine.layout import Rows, compile_rules, new_games
 from ohhell_env.errors import IllegalActionError
 from ohhell_env.observation import LAYOUTS, Layout, layout_of
-from ohhell_env.rules import Rules, RulesLike
+from ohhell_env.rules import RulesLike
 
 
 class HeuristicAgent(Agent):
@@ -43,8 +43,11 @@ class HeuristicAgent(Agent):
         """Takes a seat at a table; see ``Agent.begin``."""
         super().begin(rules, seat)
         assert self.rules is not None
-        self._layouts = [layout_of(self.rules, name) for name in LAYOUTS]
-        self._sizes = set(schedule.hand_sizes(self.rules))
+        layouts = [layout_of(self.rules, name) for name in LAYOUTS]
+        self._readers = {layout.length: _Reader(layout) for layout in layouts}
+        self._scheduled = np.zeros(128, np.bool_)
+        self._scheduled[list(schedule.hand_sizes(self.rules))] = True
+        self._compiled = compile_rules(self.rules)
 
     def choose(
         self,
@@ -58,34 +61,39 @@ class HeuristicAgent(Agent):
             raise IllegalActionError(
                 "the heuristic player must know the rules: call begin(rules, seat) before act()"
             )
-        layout = self._layout(observations.shape[1])
+        reader = self._reader(observations.shape[1])
         chosen = np.empty(len(observations), np.int64)
-        sizes = observations[:, layout.slices()["hand_size"].start]
-        usual = np.isin(sizes, list(self._sizes))
-        for size in (None, *np.unique(sizes[~usual]).tolist()):
-            where = np.flatnonzero(usual if size is None else sizes == size)
-            compiled = _compiled(self.rules, size)
-            sections = layout.compiled()
-            _decide(observations, action_masks, where, sections, compiled, self._row, chosen)
+        sizes = observations[:, reader.hand_size]
+        scheduled = self._scheduled[sizes]
+        views = (observations, action_masks, reader.sections)
+        _decide(*views, np.flatnonzero(scheduled), self._compiled, self._row, chosen)
+        if not scheduled.all():
+            for size in np.unique(sizes[~scheduled]).tolist():  # such a size has its own points
+                compiled = compile_rules(self.rules, "deal", size)
+                _decide(*views, np.flatnonzero(sizes == size), compiled, self._row, chosen)
         return chosen
 
-    def _layout(self, length: int) -> Layout:
-        for layout in self._layouts:
-            if layout.length == length:
-                return layout
-        raise IllegalActionError(
-            f"observations of {length} values are no view under the rules of begin(): "
-            + " or ".join(f"{layout.length} ({layout.name})" for layout in self._layouts)
-        )
+    def _reader(self, length: int) -> _Reader:
+        reader = self._readers.get(length)
+        if reader is None:
+            raise IllegalActionError(
+                f"observations of {length} values are no view under the rules of begin(): "
+                + " or ".join(f"{size} ({r.name})" for size, r in self._readers.items())
+            )
+        return reader
 
 
-def _compiled(rules: Rules, hand_size: int | None) -> Rows:
-    """Returns the engine's rules; a hand size outside the schedule needs its own points."""
-    return compile_rules(rules) if hand_size is None else compile_rules(rules, "deal", hand_size)
+class _Reader:
+    """Where things stand in the observations of one layout."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.name = layout.name
+        self.sections: Rows = layout.compiled()
+        self.hand_size = layout.slices()["hand_size"].start
 
 
 @entry
-def _decide(observations, masks, where, sections, rules, scratch, chosen):
+def _decide(observations, masks, sections, where, rules, scratch, chosen):
     for index in where:
         view_to_row(observations[index], masks[index], sections[0], rules[0], scratch[0])
         chosen[index] = heuristic_action(scratch[0], rules[0])

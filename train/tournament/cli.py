@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -42,6 +43,9 @@ def cli_run(
     """
     if out is not None:
         check_writable(out)
+    # Networks are asked in small batches; with company on the machine two threads are many times
+    # slower than one. It works as long as torch is not loaded, which it is with the first network.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     console = Console()
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
     bar = Progress(*columns, TimeRemainingColumn(), console=console, disable=not progress)
