@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +15,17 @@ from train.tournament.entrants import EntrantLike
 from train.tournament.report import print_report
 from train.tournament.results import Results, check_writable
 from train.tournament.runner import run_tournament
+
+
+def _use_one_thread() -> None:
+    """Keeps torch to one thread, whether it is loaded already or will be with the first network.
+
+    With company on the machine two threads are ten times slower than one.
+    """
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.set_num_threads(1)
 
 
 def cli_run(
@@ -43,9 +55,7 @@ def cli_run(
     """
     if out is not None:
         check_writable(out)
-    # Networks are asked in small batches; with company on the machine two threads are many times
-    # slower than one. It works as long as torch is not loaded, which it is with the first network.
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    _use_one_thread()
     console = Console()
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
     bar = Progress(*columns, TimeRemainingColumn(), console=console, disable=not progress)
