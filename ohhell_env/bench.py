@@ -31,9 +31,11 @@ from ohhell_env.engine.playout import choose_random, play_random_deals
 from ohhell_env.envs.batched import BatchedOhHell
 from ohhell_env.rules import Rules
 
-PLAYERS, HAND_SIZE, TABLES = 4, 10, 1024
+PLAYERS, HAND_SIZE, DEALS, TABLES = 4, 10, 19, 1024
 CLASSICS = ("tictactoe_v3", "connect_four_v3", "leduc_holdem_v4", "texas_holdem_v4", "chess_v6")
-_RULES = Rules.preset("open_spiel_oh_hell", PLAYERS).replace(schedule={"sizes": [HAND_SIZE]})
+_RULES = Rules.preset("open_spiel_oh_hell", PLAYERS).replace(
+    schedule={"sizes": [HAND_SIZE] * DEALS}
+)
 
 Work = Callable[[float], tuple[int, float]]
 """Works for about some seconds; returns how many decisions were made in how many CPU seconds."""

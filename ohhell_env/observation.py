@@ -217,18 +217,23 @@ def decode(vector: Iterable[int], rules: RulesLike) -> dict[str, Any]:
     """
     rules = as_rules(rules)
     values = np.asarray(vector, dtype=np.int64)
-    layout = _layout_by_length(values, rules)
+    layout = layout_by_length(len(values) if values.ndim == 1 else -1, rules)
     return _Reader(values, rules, layout).view()
 
 
-def _layout_by_length(values: NDArray[np.int64], rules: Rules) -> Layout:
+def layout_by_length(length: int, rules: Rules) -> Layout:
+    """Returns the layout whose observations have some length.
+
+    Raises:
+        NotationError: Neither layout has this length.
+    """
     layouts = [layout_of(rules, name) for name in LAYOUTS]
     for layout in layouts:
-        if values.shape == (layout.length,):
+        if layout.length == length:
             return layout
     lengths = " or ".join(f"{layout.length} ({layout.name})" for layout in layouts)
     raise NotationError(
-        f"an observation of shape {values.shape} does not fit the rules {rules.name!r} for "
+        f"an observation of {length} values does not fit the rules {rules.name!r} for "
         f"{rules.players} players: {lengths} values are right"
     )
 

@@ -90,7 +90,7 @@ def quick(
     counters = train(run)
     _report(run, counters)
     rules = settings.resolved_rules()
-    entrants = [str(run.path / "best"), "heuristic", "random"]
+    entrants = [f"learned={run.path / 'best'}", "heuristic", "random"]
     _tournament(entrants, rules, None, deals, 5, run.path / "tournament", settings.hand_size)
 
 

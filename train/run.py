@@ -174,7 +174,7 @@ class _Reporter(BaseCallback):
             self.run.save_player(self.model, config, "best")
         text = ", ".join(f"{name} {difference}" for name, difference in found.items())
         self._say(f"after {counters.decisions:,} decisions, points a deal over {text}")
-        self.progress.update(self.task, score=text)
+        self.progress.update(self.task, score=text.partition(",")[0])  # the bar is short
         return found
 
     def _say(self, text: str) -> None:

@@ -126,8 +126,9 @@ def observe_one(games, rules, sections, seat, observation, mask):
 @entry
 def observe_all(games, rules, sections, observations, masks):
     """Writes the acting seat's view and mask of every table; see ``observe_one``."""
+    record, starts = rules[0], sections[0]
     for index in range(len(games)):
-        _observe_row(games[index], rules[0], sections[0], index, observations, masks)
+        _observe_row(games[index], record, starts, index, observations, masks)
 
 
 @inline
@@ -161,22 +162,23 @@ def step_all(games, rules, sections, actions, reward, arrays):
             deal_ends (N,) and dones (N,), all written in place.
     """
     observations, masks, seats, rewards, deal_ends, dones = arrays
+    record, starts = rules[0], sections[0]
     for index in range(len(games)):
         row = games[index]
-        code = kernel.apply(row, rules[0], np.int64(actions[index]))
+        code = kernel.apply(row, record, np.int64(actions[index]))
         if deal_ends[index]:
             rewards[index, :] = 0
         ended = code >= _DEAL
         deal_ends[index] = ended
         dones[index] = code >= _OVER
         if ended:
-            write_rewards(row, rules[0], reward, rewards[index])
+            write_rewards(row, record, reward, rewards[index])
             if code >= _OVER:
-                dealing.begin_episode(row, rules[0])
+                dealing.begin_episode(row, record)
             else:
-                dealing.next_deal(row, rules[0])
+                dealing.next_deal(row, record)
         seats[index] = row.seat
-        _observe_row(row, rules[0], sections[0], index, observations, masks)
+        _observe_row(row, record, starts, index, observations, masks)
 
 
 @inline
