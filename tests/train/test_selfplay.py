@@ -102,10 +102,9 @@ def test_learns_a_two_card_game() -> None:
     config = Config.load(
         None,
         {
-            "decisions": 60_000,
+            "decisions": 150_000,
             "tables": 64,
             "laps": 12,
-            "ppo.minibatch": 256,
             "network.hidden": [64, 64],
         },
     )
