@@ -128,15 +128,10 @@ def observe_all(games, rules, sections, observations, masks):
     """Writes the acting seat's view and mask of every table; see ``observe_one``."""
     record, starts = rules[0], sections[0]
     for index in range(len(games)):
-        _observe_row(games[index], record, starts, index, observations, masks)
-
-
-@inline
-def _observe_row(row, rules, sections, index, observations, masks):
-    encode.write_observation(
-        row, rules, sections, np.int64(row.seat), observations, index * sections.length
-    )
-    encode.write_mask(row, masks, index * sections.num_actions, True)
+        row, seat = games[index], np.int64(games[index].seat)
+        place, mask = index * starts.length, index * starts.num_actions
+        encode.write_observation(row, record, starts, seat, observations, place)
+        encode.write_mask(row, masks, mask, True)
 
 
 @entry
@@ -178,7 +173,10 @@ def step_all(games, rules, sections, actions, reward, arrays):
             else:
                 dealing.next_deal(row, record)
         seats[index] = row.seat
-        _observe_row(row, record, starts, index, observations, masks)
+        # as in observe_all, written out: through a function of its own it costs a fifth more
+        place, mask = index * starts.length, index * starts.num_actions
+        encode.write_observation(row, record, starts, np.int64(row.seat), observations, place)
+        encode.write_mask(row, masks, mask, True)
 
 
 @inline
