@@ -12,6 +12,7 @@ import pytest
 
 from ohhell_env import __main__ as cli
 from ohhell_env import __version__
+from ohhell_env import cli as frame
 from ohhell_env.cli_rules import parse_changes
 from ohhell_env.errors import OhHellError
 from ohhell_env.explain import explain
@@ -23,7 +24,7 @@ Output = pytest.CaptureFixture[str]
 
 def _mistake(capsys: Output, *args: str) -> str:
     """Runs a command that must fail as a user's mistake; returns its line."""
-    assert cli.main(args) == cli.USER_ERROR
+    assert cli.main(args) == frame.USER_ERROR
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("error: ")
@@ -125,9 +126,9 @@ def test_errors_of_any_command_are_one_line(
     def lost() -> None:
         (tmp_path / "lost.json").read_text(encoding="utf-8")
 
-    monkeypatch.setattr(cli, "_load", {"x:broken": broken, "x:lost": lost}.__getitem__)
+    monkeypatch.setattr(frame, "_load", {"x:broken": broken, "x:lost": lost}.__getitem__)
     for name in ("broken", "lost"):
-        monkeypatch.setitem(cli.COMMANDS, name, cli.Command(f"x:{name}", "Fails."))
+        monkeypatch.setitem(cli.PROGRAM.commands, name, frame.Command(f"x:{name}", "Fails."))
     assert _mistake(capsys, "broken") == "error: first line second line\n"
     assert "lost.json: No such file or directory" in _mistake(capsys, "lost")
 
@@ -136,7 +137,7 @@ def test_a_mistake_of_our_own_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> 
     def wrong() -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(cli, "_load", lambda _: wrong)
+    monkeypatch.setattr(frame, "_load", lambda _: wrong)
     with pytest.raises(RuntimeError, match="a bug"):
         cli.main(["rules"])
 
@@ -144,23 +145,23 @@ def test_a_mistake_of_our_own_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> 
 def test_help_names_every_command_without_loading_it(
     capsys: Output, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cli, "_load", lambda target: pytest.fail(f"{target} was loaded"))
+    monkeypatch.setattr(frame, "_load", lambda target: pytest.fail(f"{target} was loaded"))
     for args in ([], ["--help"]):
         assert cli.main(args) == 0
         out = capsys.readouterr().out
-        for name, command in cli.COMMANDS.items():
+        for name, command in cli.PROGRAM.commands.items():
             assert any(
                 line.split() == [name, *command.summary.split()] for line in out.splitlines()
             )
 
 
-@pytest.mark.parametrize("name", cli.COMMANDS)
+@pytest.mark.parametrize("name", cli.PROGRAM.commands)
 def test_every_command_can_be_loaded(capsys: Output, name: str) -> None:
-    module = cli.COMMANDS[name].function.partition(":")[0]
+    module = cli.PROGRAM.commands[name].function.partition(":")[0]
     if importlib.util.find_spec(module) is None:
         pytest.skip(f"{module} is not written yet")
     assert cli.main([name, "--help"]) == 0
-    assert f"Usage: {cli.PROGRAM} {name}" in capsys.readouterr().out
+    assert f"Usage: {cli.PROGRAM.name} {name}" in capsys.readouterr().out
 
 
 def test_help_of_a_command_is_plain(capsys: Output) -> None:
@@ -191,7 +192,7 @@ def test_rules_starts_without_the_engine() -> None:
 def test_the_module_runs_and_ends_with_a_status() -> None:
     command = [sys.executable, "-m", "ohhell_env", "rules", "oh_hel"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == cli.USER_ERROR
+    assert done.returncode == frame.USER_ERROR
     assert done.stdout == ""
     assert done.stderr.startswith("error: unknown variant")
     assert "Traceback" not in done.stderr

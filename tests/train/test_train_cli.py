@@ -53,8 +53,8 @@ def test_a_mistake_is_one_line(capsys: Output, args: list[str], expected: str) -
 def test_help_is_plain(capsys: Output) -> None:
     assert cli.main(["--help"]) == 0
     text = capsys.readouterr().out
-    assert all(name in text for name in cli.COMMANDS)
-    for name in cli.COMMANDS:
+    assert all(name in text for name in cli.PROGRAM.commands)
+    for name in cli.PROGRAM.commands:
         assert cli.main([name, "--help"]) == 0
         assert "─" not in capsys.readouterr().out
     assert cli.main([]) == 0

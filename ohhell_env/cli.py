@@ -1,0 +1,114 @@
+"""The frame of the command lines ``python -m ohhell_env`` and ``python -m train``.
+
+A command is a function in a module of its own; its module is imported only when it is asked for. A
+user's mistake is one line on stderr and exit status 2, for every command.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+
+import typer
+
+from ohhell_env.errors import OhHellError, nearest
+
+USER_ERROR = 2
+"""Exit status after a user's mistake."""
+STOPPED = 130
+"""Exit status after Ctrl-C, as shells have it."""
+
+# Bad options raise ClickException, which lives in click or, in newer versions, inside typer.
+_BAD_USAGE = cast(type[Exception], typer.BadParameter.__mro__[2])
+
+
+class Command(NamedTuple):
+    """One command of a program."""
+
+    function: str
+    """Where its function is, as "module:function"; parameters are annotated as Typer wants them."""
+    summary: str
+    """What it does, in one line of help."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program of several commands."""
+
+    name: str
+    """As it is called: "python -m ohhell_env"."""
+    summary: str
+    """What it is, in one line of help."""
+    version: str
+    commands: dict[str, Command]
+
+    def run(self, args: Sequence[str] | None = None) -> int:
+        """Runs a command and returns the exit status.
+
+        Args:
+            args: The arguments after the program's name; None: those of this process.
+        """
+        words = list(sys.argv[1:] if args is None else args)
+        try:
+            app = self.build(words[0] if words else None)
+            status = app(words, prog_name=self.name, standalone_mode=False)
+        except OhHellError as error:
+            return _complain(str(error))
+        except _BAD_USAGE as error:
+            return _complain(self._bad_usage(error))
+        except OSError as error:
+            if error.filename is None:  # no file that the user named
+                raise
+            return _complain(f"{error.filename}: {error.strerror}")
+        except (typer.Abort, KeyboardInterrupt):
+            return STOPPED
+        return status if isinstance(status, int) else 0
+
+    def build(self, chosen: str | None) -> typer.Typer:
+        """Returns the program with all its commands, of which only the chosen one is imported.
+
+        Raises:
+            OhHellError: There is no such command.
+        """
+        if chosen is not None and not chosen.startswith("-") and chosen not in self.commands:
+            raise OhHellError(f"unknown command {chosen!r}: {nearest(chosen, self.commands)}")
+        app = typer.Typer(
+            add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
+        )
+        app.callback(invoke_without_command=True, help=self.summary)(self._bare)
+        for name, command in self.commands.items():
+            function = _load(command.function) if name == chosen else _not_loaded
+            app.command(name, help=command.summary)(function)
+        return app
+
+    def _bare(
+        self,
+        context: typer.Context,
+        version: bool = typer.Option(False, "--version", help="Print it."),
+    ) -> None:
+        if version:
+            print(self.version)
+        elif context.invoked_subcommand is None:
+            print(context.get_help())
+
+    def _bad_usage(self, error: Any) -> str:
+        context = getattr(error, "ctx", None)
+        path = self.name if context is None else context.command_path
+        return f"{error.format_message().rstrip('.')} (see {path} --help)"
+
+
+def _load(target: str) -> Callable[..., Any]:
+    module, _, function = target.partition(":")
+    return getattr(importlib.import_module(module), function)
+
+
+def _not_loaded() -> None:
+    raise AssertionError("only the chosen command runs, and that one is loaded")
+
+
+def _complain(message: str) -> int:
+    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    return USER_ERROR
