@@ -235,8 +235,8 @@ def memory_per_table() -> int:
 
 
 def bench(
-    seconds: Annotated[float, typer.Option(help="CPU seconds of each run.")] = 1.0,
-    repeats: Annotated[int, typer.Option(min=1, help="Runs of each line; the best counts.")] = 10,
+    seconds: Annotated[float, typer.Option(help="CPU seconds of each run.")] = 0.1,
+    repeats: Annotated[int, typer.Option(min=1, help="Runs of each line; the best counts.")] = 30,
     others: Annotated[bool, typer.Option(help="Measure OpenSpiel and the classics too.")] = True,
     out: Annotated[Path | None, typer.Option(help="Write the figures there as JSON.")] = None,
 ) -> None:
