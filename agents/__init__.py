@@ -7,34 +7,62 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from agents.base import Agent, AgentPath, read_state
 from agents.heuristic import HeuristicAgent
+from agents.imported import is_import, make_imported
+from agents.process import ProcessAgent, ProgramError
 from agents.random_agent import RandomAgent
 from ohhell_env.errors import CheckpointError, OhHellError, nearest
 
-__all__ = ["AGENTS", "Agent", "HeuristicAgent", "RandomAgent", "load", "make"]
+__all__ = [
+    "AGENTS",
+    "Agent",
+    "HeuristicAgent",
+    "ProcessAgent",
+    "ProgramError",
+    "RandomAgent",
+    "load",
+    "make",
+]
 
 AGENTS: dict[str, type[Agent]] = {"random": RandomAgent, "heuristic": HeuristicAgent}
 """The players that have a name."""
 
 
-def make(spec: str | Path, seed: int | None = None) -> Agent:
+PROCESS = "process:"
+
+
+def make(spec: str | Path, seed: int | None = None, **settings: Any) -> Agent:
     """Returns a player.
 
     Args:
-        spec: A name ("random", "heuristic"), or the path of a checkpoint or a saved player.
+        spec: A name ("random", "heuristic"), the path of a checkpoint or a saved player, a Python
+            class ("module:Class", whose code then runs), or a program with its arguments
+            ("process:./my_bot --level 3").
         seed: Starts the player's own random numbers; None: taken from the system.
+        settings: Of a program: ``time_limit_ms`` and ``start_limit_ms``, see ``ProcessAgent``.
 
     Raises:
-        OhHellError: No such player (the nearest name is offered) and no such file.
+        OhHellError: No such player (the nearest name is offered) and no such file, or settings that
+            it does not have.
         CheckpointError: A file that holds no player.
     """
     name = str(spec)
+    allowed = ("time_limit_ms", "start_limit_ms") if name.startswith(PROCESS) else ()
+    for setting in settings:
+        if setting not in allowed:
+            hint = nearest(setting, allowed) if allowed else "it has none"
+            raise OhHellError(f"player {name!r} has no setting {setting!r}: {hint}")
+    if name.startswith(PROCESS):
+        return ProcessAgent(name.removeprefix(PROCESS), seed, **settings)
     if name in AGENTS:
         return AGENTS[name](seed)
     if Path(name).exists():
         return load(name, seed)
+    if is_import(name):
+        return make_imported(name, seed)
     looks_like_path = isinstance(spec, Path) or any(sign in name for sign in "/\\.")
     if looks_like_path:
         raise CheckpointError(f"{name}: no such checkpoint")

@@ -51,6 +51,16 @@ class Agent(abc.ABC):
         """Layout of the observations that it wants to be shown, "default" or "universal"."""
         return "default"
 
+    @property
+    def one_by_one(self) -> bool:
+        """Whether it is asked one question at a time, because batches bring it nothing."""
+        return False
+
+    @property
+    def needs_seat(self) -> bool:
+        """Whether ``begin`` must tell it the seat, before each decision if seats change."""
+        return False
+
     def __init__(self, seed: int | None = None) -> None:
         checked = None if seed is None else check_seed(seed)
         self._random = np.random.Generator(np.random.Philox(checked))

@@ -12,7 +12,9 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
+import json
 import re
+import shlex
 import sys
 import textwrap
 import types
@@ -22,6 +24,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
+from ohhell_env import oh_hell_v0
 from ohhell_env import schedule as plan
 from ohhell_env.axes import SCORINGS, Bidding, End, Play, Schedule, Scoring, Settlement, Trump
 from ohhell_env.cards import Pack
@@ -200,12 +203,41 @@ def example() -> str:
     return f"```\n{explain(Rules.preset('spruce', 3))}```\n"
 
 
+def process_example() -> str:
+    """What a program is told and answers, from the hello to the first trick of a real deal."""
+    sys.path.insert(0, str(DOCS.parent))  # run as a file, Python looks into this folder only
+    from agents.process import ProcessAgent
+
+    bot = shlex.join([sys.executable, str(DOCS.parent / "examples/bots/tiny_bot.py")])
+    told: list[str] = []
+    env = oh_hell_v0.env(rules="oh_hell", players=3, episode="deal", hand_size=2)
+    env.reset(seed=4)
+    with ProcessAgent(bot, time_limit_ms=5000) as agent:
+        agent.listen = lambda sign, line: told.append(_message(sign, line))
+        for _ in range(5):  # three bids and two cards
+            name = env.agent_selection
+            agent.begin(env.unwrapped.rules, env.possible_agents.index(name))
+            env.step(agent.act(env.observe(name)))
+    return f"```\n{''.join(told[:4] + told[-2:])}```\n"
+
+
+def _message(sign: str, line: str) -> str:
+    message = json.loads(line)
+    if "rules" in message:  # all of them would fill the page
+        message["rules"] = {"name": message["rules"]["name"], "": 0}
+    text = json.dumps(message).replace(', "": 0}', ", ...}")
+    wrap = textwrap.TextWrapper(100, f"{sign} ", "    ")
+    wrap.break_long_words = wrap.break_on_hyphens = False
+    return "".join(f"{line}\n" for line in wrap.wrap(text))
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
     "variants": variants_table,
     "hand-sizes": hand_sizes_table,
     "scorings": scorings_table,
     "axes": axes_table,
     "example": example,
+    "process-example": process_example,
 }
 
 

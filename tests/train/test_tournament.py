@@ -210,7 +210,8 @@ def test_a_player_that_breaks_is_named_and_the_tournament_goes_on(player: Any) -
     assert f"broken: {decisions} faults, each replaced by a random legal move" in text.getvalue()
 
 
-def test_only_the_broken_decisions_are_replaced() -> None:
+def test_only_the_broken_decisions_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entrants_module, "FAULT_LIMIT", 1000)
     entrants = [("sometimes", RaisesSometimes()), ("low", Lowest())]
     results = run_tournament(entrants, "oh_hell", 4, seed=1, hand_size=2)
     sometimes = results.entrants[0]

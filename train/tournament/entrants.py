@@ -1,7 +1,9 @@
 """Entrants of a tournament: a name and the player behind it, and how it is asked.
 
 Players are asked about many tables at once. One that raises or answers something illegal has made a
-fault: the tournament makes a random legal move in its place, counts it, and goes on.
+fault: the tournament makes a random legal move in its place, counts it, and goes on. From
+``FAULT_LIMIT`` faults on it is disqualified: it is not asked any more, and every move made in its
+place is one more fault.
 """
 
 from __future__ import annotations
@@ -25,6 +27,9 @@ from ohhell_env.rules import Rules
 BATCH = 256
 """Rows in every question to a player outside the engine, so that a matrix product of a network does
 not depend on how many tables happen to wait; what is missing is filled up with copies."""
+
+FAULT_LIMIT = 25
+"""Faults of an entrant that is still asked: that many disqualify it."""
 
 EntrantLike = str | tuple[str, Any]
 """A player's name or path (``agents.make``), ``name=`` before it to call it otherwise, or a pair of
@@ -60,12 +65,21 @@ class Entrant:
         return OUTSIDE if number is None else number
 
     @property
+    def disqualified(self) -> bool:
+        """Whether it has made too many faults to be asked any more."""
+        return self.faults >= FAULT_LIMIT
+
+    @property
     def layout_name(self) -> str:
         """Layout of the observations that the player reads."""
         return getattr(self.player, "layout_name", "default")
 
     def ask(
-        self, views: NDArray[np.int8], masks: NDArray[np.int8], words: NDArray[np.uint64]
+        self,
+        views: NDArray[np.int8],
+        masks: NDArray[np.int8],
+        words: NDArray[np.uint64],
+        seats: NDArray[np.int8] | None = None,
     ) -> Actions:
         """Returns a legal action for every row, whatever the player does.
 
@@ -73,21 +87,44 @@ class Entrant:
             views: int8 (B, L).
             masks: int8 (B, A).
             words: uint64 (B,), one random word for each decision.
+            seats: (B,), the seats that decide; needed by players that must know them.
         """
-        actions = np.empty(len(views), np.int64)
+        one_by_one = not hasattr(self.player, "act_batch") or _says(self.player, "one_by_one")
+        size = 1 if one_by_one else BATCH
+        actions = np.full(len(views), -1, np.int64)
         started = time.perf_counter()
-        for start in range(0, len(views), BATCH):
-            part = slice(start, start + BATCH)
-            actions[part] = self._ask_batch(views[part], masks[part], words[part])
+        for start in range(0, len(views), size):
+            part = slice(start, start + size)
+            if not self.disqualified:
+                if seats is not None and _says(self.player, "needs_seat"):
+                    self._sit(int(seats[start]))
+                actions[part] = self._ask_batch(views[part], masks[part], words[part], size)
+            actions[part] = self._replace_illegal(actions[part], masks[part], words[part])
         self.seconds += time.perf_counter() - started
         self.decisions += len(views)
-        return self._replace_illegal(actions, masks, words)
+        return actions
+
+    def _sit(self, seat: int) -> None:
+        """Tells the player its seat; one that cannot even begin will fail when it is asked."""
+        try:
+            self.player.begin(self.player.rules, seat)
+        except Exception as error:
+            self._note(error)
+
+    def _note(self, error: Exception) -> None:
+        self.first_fault = self.first_fault or f"{type(error).__name__}: {error}"
 
     def _ask_batch(
-        self, views: NDArray[np.int8], masks: NDArray[np.int8], words: NDArray[np.uint64]
+        self,
+        views: NDArray[np.int8],
+        masks: NDArray[np.int8],
+        words: NDArray[np.uint64],
+        full: int,
     ) -> Actions:
         size = len(views)
-        rows = np.arange(BATCH)
+        if full == 1:
+            return np.array([self._ask_one(views[0], masks[0], words[0])])
+        rows = np.arange(full)
         rows[size:] = 0
         try:
             return _answers(self.player, views[rows], masks[rows], words[rows])[:size]
@@ -101,7 +138,7 @@ class Entrant:
         try:
             return int(_answers(self.player, view[np.newaxis], mask[np.newaxis], words)[0])
         except Exception as error:
-            self.first_fault = self.first_fault or f"{type(error).__name__}: {error}"
+            self._note(error)
             return -1
 
     def _replace_illegal(
@@ -118,6 +155,11 @@ class Entrant:
             substitute = agents.RandomAgent(seed=0)
             actions[wrong] = substitute.choose(masks[wrong], masks[wrong], ~words[wrong], True)
         return actions
+
+
+def _says(player: Any, what: str) -> bool:
+    """Whether a player has said yes to a question of ``Agent``."""
+    return getattr(player, what, False) is True
 
 
 def _answers(

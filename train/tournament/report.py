@@ -25,9 +25,10 @@ def print_report(results: Results, console: Console | None = None) -> None:
     console.print(_differences(data["pairs"]))
     for entrant in results.entrants:
         if entrant.faults:
+            out = "; disqualified, not asked any more" if entrant.disqualified else ""
             console.print(
-                f"{entrant.name}: {entrant.faults} faults, each replaced by a random legal move; "
-                f"the first: {entrant.first_fault}",
+                f"{entrant.name}: {entrant.faults} faults, each replaced by a random legal move"
+                f"{out}; the first: {entrant.first_fault}",
                 style="bold red",
                 markup=False,
                 highlight=False,

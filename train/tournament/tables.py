@@ -118,7 +118,8 @@ def _play_out(
             if len(tables):
                 asked = entrants[which]
                 questions = _questions(deals, asked.layout_name, games, tables, keys)
-                answer_all(games, tables, rules, asked.ask(*questions))
+                seats = games["seat"][tables]
+                answer_all(games, tables, rules, asked.ask(*questions, seats))
 
 
 def _questions(

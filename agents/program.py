@@ -1,0 +1,186 @@
+"""A program that answers lines: started without a shell, asked with a time limit, not left behind.
+
+Knows nothing of the game: a line goes in, a line comes out, or a ``ProgramError`` says what the
+program did instead. Whoever fails once is ended, so that no late answer is taken for another's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shlex
+import signal
+import subprocess
+import sys
+import time
+import weakref
+
+from ohhell_env.errors import OhHellError
+
+MAX_LINE = 64 * 1024
+"""Longest answer in bytes."""
+LAST_WORDS = 600
+"""How much of what the program wrote to its standard error an error message shows."""
+QUIT_GRACE = 0.5
+"""Seconds that a program has to end by itself when it is told to."""
+_READ = 64 * 1024
+_QUIT = b'{"type": "quit"}\n'
+
+
+class ProgramError(OhHellError):
+    """A program that plays did something else than to answer: the message says what."""
+
+
+class Program:
+    """A running program.
+
+    Args:
+        command: The command line, split as a shell does; no shell is started.
+
+    Raises:
+        ProgramError: It cannot be started.
+    """
+
+    def __init__(self, command: str) -> None:
+        self.command = command
+        self._process = _start(command)
+        self._heard = b""
+        self._said = b""
+        self._streams = [self._process.stdin, self._process.stdout, self._process.stderr]
+        stdin, stdout, stderr = (stream.fileno() for stream in self._streams if stream)
+        self._stdin, self._stdout, self._stderr = stdin, stdout, stderr
+        for descriptor in (stdin, stdout, stderr):
+            os.set_blocking(descriptor, False)
+        self._end = weakref.finalize(self, _end, self._process, os.getpid())
+
+    @property
+    def pid(self) -> int:
+        """Number of its process."""
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        """Whether it can be asked: neither closed nor ended after a failure."""
+        return self._end.alive
+
+    def ask(self, line: bytes, limit_ms: int) -> bytes:
+        """Sends a line and returns the line that comes back, both without the line's end.
+
+        Raises:
+            ProgramError: No line within the limit, one that is too long, or the program has
+                ended; it is not running any more.
+        """
+        deadline = time.monotonic() + limit_ms / 1000
+        waiting = line + b"\n"
+        while b"\n" not in self._heard and len(self._heard) <= MAX_LINE:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise self.failure(f"gave no answer within {limit_ms} ms")
+            waiting = self._exchange(waiting, left)
+        answer, _, self._heard = self._heard.partition(b"\n")
+        if len(answer) > MAX_LINE:
+            raise self.failure(f"wrote a line of more than {MAX_LINE} bytes")
+        return answer
+
+    def _exchange(self, waiting: bytes, seconds: float) -> bytes:
+        """Sends and hears what is possible now, or within some seconds; returns what is unsent."""
+        hears = [self._stdout] if self._stderr < 0 else [self._stdout, self._stderr]
+        wants = [self._stdin] if waiting else []
+        readable, writable, _ = select.select(hears, wants, [], seconds)
+        if self._stderr in readable and not self._hear_errors():
+            self._stderr = -1  # closed by the program, which is its right
+        if writable:
+            waiting = self._send(waiting)
+        if self._stdout in readable:
+            heard = os.read(self._stdout, _READ)
+            if not heard:
+                raise self.failure(self._why_silent())
+            self._heard += heard
+        return waiting
+
+    def _send(self, waiting: bytes) -> bytes:
+        try:
+            return waiting[os.write(self._stdin, waiting) :]
+        except BlockingIOError:
+            return waiting
+        except BrokenPipeError:  # it may have ended: its output will tell
+            return b""
+
+    def _hear_errors(self) -> bool:
+        """Reads what it wrote to its standard error; returns False at the end of that."""
+        try:
+            said = os.read(self._stderr, _READ)
+        except BlockingIOError:
+            return True
+        self._said = (self._said + said)[-LAST_WORDS:]
+        return bool(said)
+
+    def _why_silent(self) -> str:
+        try:
+            status = self._process.wait(QUIT_GRACE)
+        except subprocess.TimeoutExpired:
+            return "closed its standard output"
+        if status < 0:
+            return f"was ended by signal {signal.Signals(-status).name}"
+        return f"has ended with exit status {status}"
+
+    def failure(self, what: str) -> ProgramError:
+        """Ends the program and returns the error that says why."""
+        if self._stderr >= 0 and self.running:
+            self._hear_errors()
+        _kill(self._process)
+        self.close()
+        said = self._said.decode("utf-8", "replace").split()
+        last = f"; its last words on standard error: {' '.join(said)}" if said else ""
+        return ProgramError(f"program {self.command!r} {what}{last}")
+
+    def close(self) -> None:
+        """Tells the program to quit, and ends it if it does not; may be called twice."""
+        self._end()
+
+
+def _start(command: str) -> subprocess.Popen[bytes]:
+    if sys.platform == "win32":
+        raise ProgramError("programs as players need pipes with time limits, which Windows lacks")
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise ProgramError(f"program {command!r} cannot be started: {error}") from None
+    if not words:
+        raise ProgramError("a program as a player needs its command: process:./my_bot --level 3")
+    pipe = subprocess.PIPE
+    try:  # a group of its own: what it starts can be ended with it, and Ctrl-C is ours to handle
+        return subprocess.Popen(
+            words, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, start_new_session=True
+        )
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ProgramError(
+            f"program {command!r} cannot be started: {words[0]!r}: {why} "
+            f"(relative paths start in {os.getcwd()})"  # noqa: PTH109
+        ) from None
+
+
+def _end(process: subprocess.Popen[bytes], owner: int) -> None:
+    """Ends a program: politely first. Also run when its ``Program`` is dropped, and at exit."""
+    if os.getpid() == owner and process.poll() is None:  # in a fork it is the parent's program
+        assert process.stdin is not None
+        with contextlib.suppress(OSError):
+            os.write(process.stdin.fileno(), _QUIT)
+        process.stdin.close()
+        try:
+            process.wait(QUIT_GRACE)
+        except subprocess.TimeoutExpired:
+            _kill(process)
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Ends a program and what it started, which is the process group of its number."""
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

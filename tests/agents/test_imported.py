@@ -1,0 +1,106 @@
+"""``module:Class`` players."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import agents
+from agents import RandomAgent
+from ohhell_env.errors import OhHellError
+from ohhell_env.game import Game
+from tests.agents.views import view
+from tests.train.players import Lowest
+
+MODULE = """
+import numpy as np
+from agents import RandomAgent
+
+class OnlyAct:
+    def act(self, observation, info):
+        assert (observation["action_mask"] == info["action_mask"]).all()
+        return int(info["action_mask"].argmax())
+
+class Batch:
+    def __init__(self, seed=None):
+        self.seed, self.begun = seed, None
+    def begin(self, rules, seat):
+        self.begun = rules.name, seat
+    def act_batch(self, observations, action_masks):
+        return action_masks.argmax(axis=1)
+
+class Breaks:
+    def __init__(self):
+        raise RuntimeError("no weights")
+
+class Nothing:
+    pass
+
+class Mine(RandomAgent):
+    pass
+
+number = 7
+"""
+
+
+@pytest.fixture(autouse=True)
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "their_bots"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "clever.py").write_text(MODULE)
+    (package / "broken.py").write_text("import a_module_that_is_missing")
+    (package / "wrong.py").write_text("def (")
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["OnlyAct", "Batch"])
+@pytest.mark.parametrize("prefix", ["", "python:"])
+def test_any_class_with_an_answer_is_a_player(prefix: str, name: str) -> None:
+    agent = agents.make(f"{prefix}their_bots.clever:{name}", seed=4)
+    assert (agent.kind, agent.one_by_one) == ("python", name == "OnlyAct")
+    game = Game("oh_hell", seed=1)
+    agent.begin("oh_hell", game.seat)
+    for _ in range(8):
+        assert agent.act(view(game)) == game.legal_actions()[0]
+        game.apply(game.legal_actions()[0])
+
+
+def test_seed_and_beginning_are_handed_on() -> None:
+    agent = agents.make("their_bots.clever:Batch", seed=4)
+    agent.begin("oh_hell", 2)
+    player = agent.player  # type: ignore[attr-defined]
+    assert (player.seed, player.begun) == (4, ("oh_hell", 2))
+
+
+def test_an_agent_is_taken_as_it_is() -> None:
+    agent = agents.make("their_bots.clever:Mine", seed=3)
+    assert isinstance(agent, RandomAgent)
+    assert type(agents.make("tests.train.players:Lowest")) is Lowest
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("their_bot.clever:Batch", "no module 'their_bot' .*: did you mean 'their_bots'"),
+        ("their_bots.cleve:Batch", "no module 'their_bots.cleve' .*: did you mean 'clever'"),
+        ("zzqx:Batch", "no module 'zzqx' on Python's path$"),
+        ("their_bots.clever:Bach", "has no class 'Bach': did you mean 'Batch'"),
+        ("their_bots.clever:number", "number is no class but int"),
+        ("their_bots.clever:Nothing", "Nothing is no player: it has neither act"),
+        ("their_bots.clever:Breaks", "cannot be made: RuntimeError: no weights"),
+        ("their_bots.broken:Batch", "cannot be imported: ModuleNotFoundError: .*missing"),
+        ("their_bots.wrong:Batch", "cannot be imported: SyntaxError"),
+        ("their_bots:Batch", "their_bots has no class 'Batch': it has no classes"),
+        ("python:their_bots.clever", "python:package.module:Class is wanted"),
+    ],
+)
+def test_what_cannot_be_imported_is_explained(spec: str, message: str) -> None:
+    with pytest.raises(OhHellError, match=message):
+        agents.make(spec)
+
+
+def test_it_cannot_be_saved(tmp_path: Path) -> None:
+    with pytest.raises(OhHellError, match="OnlyAct cannot be saved"):
+        agents.make("their_bots.clever:OnlyAct").save(tmp_path / "x")
