@@ -65,9 +65,29 @@ def tournament(
     seed: Annotated[int, typer.Option(help="Seed of the deals.")] = 5,
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results"),
     hand_size: Annotated[int | None, typer.Option(help="The only hand size.")] = None,
+    workers: Annotated[int, typer.Option(help="Processes that play.")] = 1,
+    unit: Annotated[
+        int | None, typer.Option(help="Deals played and kept at a time: 256; fewer if slow.")
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Begin anew; what was kept stays beside it.")
+    ] = False,
 ) -> None:
-    """Plays players against each other on duplicate deals."""
-    _tournament(entrants, rules, players, deals, seed, out, hand_size)
+    """Plays players against each other on duplicate deals; goes on where it was stopped."""
+    from train.tournament import cli_run
+
+    cli_run(
+        entrants,
+        rules,
+        players,
+        deals,
+        seed,
+        out,
+        hand_size,
+        workers=workers,
+        unit=unit,
+        fresh=fresh,
+    )
 
 
 def quick(
@@ -89,9 +109,8 @@ def quick(
     run = _begin_or_go_on(out or _folder("quick", settings), settings, fresh)
     counters = train(run)
     _report(run, counters)
-    rules = settings.resolved_rules()
     entrants = [f"learned={run.path / 'best'}", "heuristic", "random"]
-    _tournament(entrants, rules, None, deals, 5, run.path / "tournament", settings.hand_size)
+    _compare(entrants, settings, deals, run.path / "tournament")
 
 
 def _settings(
@@ -137,15 +156,13 @@ def _report(run: RunDirectory, counters: Counters) -> None:
     )
 
 
-def _tournament(
-    entrants: list[str],
-    rules: Any,
-    players: int | None,
-    deals: int,
-    seed: int,
-    out: Path,
-    hand_size: int | None,
-) -> None:
+def _compare(entrants: list[str], settings: Config, deals: int, out: Path) -> None:
+    """Plays the tournament of a run; one of other entrants or versions there makes room."""
     from train.tournament import cli_run
+    from train.tournament.store import OtherTournamentError
 
-    cli_run(entrants, rules, players, deals, seed, out, hand_size, progress=True)
+    rules, hand_size = settings.resolved_rules(), settings.hand_size
+    try:
+        cli_run(entrants, rules, None, deals, 5, out, hand_size)
+    except OtherTournamentError:
+        cli_run(entrants, rules, None, deals, 5, out, hand_size, fresh=True)

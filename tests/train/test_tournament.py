@@ -314,7 +314,8 @@ def test_files_of_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture
     assert Rules.from_dict(data["rules"]) == Rules.preset("oh_hell", players=3)
     assert "seconds" not in (out / "results.json").read_text()
     assert json.loads((out / "timings.json").read_text())["entrants"]["low"]["decisions"] > 0
-    assert sorted(path.name for path in out.iterdir()) == ["results.json", "timings.json"]
+    names = ["results.json", "timings.json", "tournament.sqlite"]
+    assert sorted(path.name for path in out.iterdir()) == names
     printed = capsys.readouterr().out
     assert "random" in printed and "low" in printed and "95 %" in printed
 

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from ohhell_env.rules import RulesLike
 from train.tournament.entrants import EntrantLike
+from train.tournament.executors import use_one_thread
 from train.tournament.report import print_report
 from train.tournament.results import Results, check_writable
 from train.tournament.runner import run_tournament
-
-
-def _use_one_thread() -> None:
-    """Keeps torch to one thread, whether it is loaded already or will be with the first network.
-
-    With company on the machine two threads are ten times slower than one.
-    """
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    torch = sys.modules.get("torch")
-    if torch is not None:
-        torch.set_num_threads(1)
+from train.tournament.store import STORE
 
 
 def cli_run(
@@ -37,6 +27,9 @@ def cli_run(
     out: str | Path | None = None,
     hand_size: int | None = None,
     progress: bool = True,
+    workers: int = 1,
+    unit: int | None = None,
+    fresh: bool = False,
 ) -> Results:
     """Runs a tournament with a progress bar, writes its files and prints the report.
 
@@ -46,21 +39,22 @@ def cli_run(
         players: Overrides the number of players of the rules.
         deals: Number of deal blocks.
         seed: Decides the cards and all chance.
-        out: Folder for ``results.json`` and ``timings.json``; None: they are not written.
+        out: Folder for the store, ``results.json`` and ``timings.json``; what its store holds
+            already is not played again. None: nothing is written.
         hand_size: The only hand size; None: as the schedule has them.
         progress: Whether to show a progress bar.
+        workers: As for ``run_tournament``, like ``unit`` and ``fresh``.
+        unit: Blocks that are played and kept at a time.
+        fresh: Whether to give an old store another name and begin anew.
 
     Raises:
         OhHellError: Anything in the arguments that cannot be used.
     """
     if out is not None:
         check_writable(out)
-    _use_one_thread()
+    use_one_thread()
     console = Console()
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
-    bar = Progress(*columns, TimeRemainingColumn(), console=console, disable=not progress)
-    with bar:
-        task = bar.add_task("tournament", total=None)
+    with _Watched(console, out, progress) as watched:
         results = run_tournament(
             entrants,
             rules,
@@ -68,10 +62,47 @@ def cli_run(
             seed,
             hand_size=hand_size,
             players=players,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
+            progress=watched,
+            workers=workers,
+            store=None if out is None else Path(out) / STORE,
+            unit=unit,
+            fresh=fresh,
         )
     if out is not None:
         path = results.save(out)
-        console.print(f"written: {path}", markup=False, highlight=False)
+        console.print(f"written: {path}", markup=False, highlight=False, soft_wrap=True)
     print_report(results, console)
     return results
+
+
+class _Watched:
+    """The progress bar, and what is said where the tournament is stopped.
+
+    Args:
+        console: Where to.
+        out: Folder of the store.
+        shown: Whether there is a bar.
+    """
+
+    def __init__(self, console: Console, out: str | Path | None, shown: bool) -> None:
+        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+        self._bar = Progress(*columns, TimeRemainingColumn(), console=console, disable=not shown)
+        self._task = self._bar.add_task("tournament", total=None)
+        self._console, self._out = console, out
+
+    def __call__(self, done: int, total: int) -> None:
+        self._bar.update(self._task, completed=done, total=total)
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: object
+    ) -> None:
+        self._bar.stop()
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            task = self._bar.tasks[0]
+            played = f"stopped after {task.completed:,.0f} of {task.total or 0:,.0f} deals"
+            kept = f"; they are kept in {self._out}, the same command goes on" if self._out else ""
+            self._console.print(played + kept, markup=False, highlight=False, soft_wrap=True)

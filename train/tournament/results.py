@@ -7,9 +7,9 @@ Blocks are independent, rotations are not, so intervals are those of the means o
 
 from __future__ import annotations
 
+import contextlib
 import json
 import platform
-import sys
 import tempfile
 from dataclasses import dataclass
 from functools import cached_property
@@ -45,7 +45,7 @@ class Results:
     outcomes: dict[tuple[int, int], Outcome]
     """By (entrant, entrant of the field), as places in ``entrants``."""
     seconds: float
-    """Time that it took."""
+    """Time that the play took, added up over all worker processes."""
 
     @property
     def names(self) -> list[str]:
@@ -83,7 +83,7 @@ class Results:
             "hand_size": self.hand_size,
             "seed": self.seed,
             "blocks": self.blocks,
-            "versions": _versions(),
+            "versions": versions(),
             "entrants": {
                 name: self._entrant(place) | {"rating": _rounded(ratings[name])}
                 for place, name in enumerate(self.names)
@@ -215,14 +215,12 @@ def _rounded(value: Any) -> Any:
     return round(value, _DIGITS) + 0.0 if isinstance(value, float) else value
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Returns the versions of whatever the figures depend on, installed here."""
     found = {"ohhell_env": __version__, "python": platform.python_version()}
     for package in ("numpy", "numba", "openskill", "torch"):
-        if package != "torch" or "torch" in sys.modules:
-            try:
-                found[package] = version(package)
-            except PackageNotFoundError:
-                continue
+        with contextlib.suppress(PackageNotFoundError):
+            found[package] = version(package)
     return found
 
 
