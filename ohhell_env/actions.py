@@ -58,15 +58,15 @@ def action_name(action: Action, pack: Pack = STANDARD_PACK) -> str:
 def whole_number(value: Any) -> int | None:
     """Returns a whole number of any integer type (NumPy's and torch's too), else None.
 
-    Booleans, floats and text are no whole numbers.
+    Booleans, floats and text are no whole numbers, nor is what fails when it is asked.
     """
     if type(value) is int:
         return value
-    if isinstance(value, bool | str | bytes) or getattr(value, "dtype", None) in _BOOLS:
-        return None
     try:
+        if isinstance(value, bool | str | bytes) or getattr(value, "dtype", None) in _BOOLS:
+            return None
         return operator.index(value)
-    except TypeError:
+    except Exception:  # a foreign object's own __index__ may raise anything
         return None
 
 
