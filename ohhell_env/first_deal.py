@@ -51,7 +51,26 @@ class FirstDeal:
     @property
     def is_free(self) -> bool:
         """Whether nothing is asked for."""
-        return self == FirstDeal()
+        return (
+            self.dealer is None  # a comparison of whole wishes would choke on NumPy's arrays
+            and self.hand_size is None
+            and self.hands is None
+            and self.turned is None
+            and self.trump is None
+        )
+
+
+def check_hand_size(hand_size: Any) -> int | None:
+    """Returns a hand size as a whole number from 1 on, None for None, or raises RulesError.
+
+    Whether the rules can deal it is for ``schedule.plan_of_size`` to say.
+    """
+    if hand_size is None:
+        return None
+    size = whole_number(hand_size)
+    if size is None or size < 1:
+        raise RulesError(f"hand_size: a whole number from 1 on is wanted, got {hand_size!r}")
+    return size
 
 
 def lay_out(games: Rows, compiled: Rows, rules: Rules, wishes: FirstDeal) -> None:
@@ -98,11 +117,11 @@ def _choose_plan(row: np.void, rules: Rules, size: int, one_deal: bool) -> sched
     return schedule.plan_of_size(rules, size, first=True)
 
 
-def _read_card(rules: Rules, card: CardLike, where: str) -> Card:
+def _read_card(rules: Rules, card: Any, where: str) -> Card:
     try:
-        number = parse_card(card, rules.pack) if isinstance(card, str) else whole_number(card)
+        number = whole_number(card)
         if number is None:
-            raise RulesError(f"{card!r} is not a card")
+            number = parse_card(card, rules.pack)  # which says what is wrong with all but names
         if number not in rules.pack.cards:
             raise RulesError(f"{card_name(number, rules.pack)} is not in the pack")
     except OhHellError as error:
@@ -111,18 +130,17 @@ def _read_card(rules: Rules, card: CardLike, where: str) -> Card:
 
 
 def _read_hands(rules: Rules, hands: Any) -> list[list[Card]]:
-    if isinstance(hands, str) or not isinstance(hands, Sequence) or len(hands) != rules.players:
+    if not _is_list(hands) or len(hands) != rules.players:
         raise RulesError(f"hands: a list of {rules.players} hands is wanted, got {hands!r}")
     read: list[list[Card]] = []
     holder: dict[Card, int] = {}
     for seat, hand in enumerate(hands):
-        if isinstance(hand, str) or not isinstance(hand, Sequence):
+        if not _is_list(hand):
             raise RulesError(f"hands[{seat}]: a list of cards is wanted, got {hand!r}")
         read.append([_read_card(rules, card, f"hands[{seat}]") for card in hand])
         for card in read[-1]:
             if card in holder:
-                name = card_name(card, rules.pack)
-                raise RulesError(f"hands: {name} is in hands {holder[card]} and {seat}")
+                raise RulesError(_twice(card_name(card, rules.pack), holder[card], seat))
             holder[card] = seat
     sizes = sorted({len(hand) for hand in read})
     if len(sizes) > 1 or sizes[0] == 0:
@@ -133,12 +151,18 @@ def _read_hands(rules: Rules, hands: Any) -> list[list[Card]]:
     return read
 
 
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
+
+
+def _twice(name: str, seat: int, other: int) -> str:
+    if seat == other:
+        return f"hands[{seat}]: {name} is in it twice"
+    return f"hands: {name} is in hands {seat} and {other}"
+
+
 def _hand_size(rules: Rules, wishes: FirstDeal, hands: list[list[Card]] | None) -> int | None:
-    size = None
-    if wishes.hand_size is not None:
-        size = whole_number(wishes.hand_size)
-        if size is None or size < 1:
-            raise RulesError(f"hand_size: a whole number from 1 on, got {wishes.hand_size!r}")
+    size = check_hand_size(wishes.hand_size)
     if hands is not None:
         if size is not None and size != len(hands[0]):
             raise RulesError(f"hand_size={size}, but the hands have {len(hands[0])} cards")

@@ -28,21 +28,34 @@ from ohhell_env.engine.layout import (
     new_games,
 )
 from ohhell_env.errors import RulesError
-from ohhell_env.first_deal import CardLike, FirstDeal, lay_out
+from ohhell_env.first_deal import CardLike, FirstDeal, check_hand_size, lay_out
 from ohhell_env.illegal import explain_illegal
 from ohhell_env.record import deal_record, game_record
 from ohhell_env.rules import Rules, RulesLike, as_rules
 from ohhell_env.schedule import TrumpSource
 
 MAX_SEED = 2**64 - 1
+EPISODES = ("game", "deal")
 
 
-def check_seed(seed: Any) -> int:
-    """Returns a seed as a whole number from 0 to 2^64 - 1, or raises RulesError."""
+def check_seed(seed: Any, name: str = "seed") -> int:
+    """Returns a seed as a whole number from 0 to 2^64 - 1, or raises RulesError.
+
+    Args:
+        seed: What a caller gave.
+        name: What it is called in the message.
+    """
     number = whole_number(seed)
     if number is None or not 0 <= number <= MAX_SEED:
-        raise RulesError(f"seed: a whole number from 0 to 2**64 - 1 is wanted, got {seed!r}")
+        raise RulesError(f"{name}: a whole number from 0 to 2**64 - 1 is wanted, got {seed!r}")
     return number
+
+
+def check_episode(episode: Any) -> str:
+    """Returns the kind of an episode, or raises RulesError."""
+    if not isinstance(episode, str) or episode not in EPISODES:
+        raise RulesError(f"episode must be 'game' or 'deal', got {episode!r}")
+    return episode
 
 
 class Game:
@@ -75,9 +88,9 @@ class Game:
         players: int | None = None,
     ) -> None:
         self.rules: Rules = as_rules(rules, players)
-        self.episode = episode
-        self.chosen_size = hand_size
-        self.compiled: Rows = compile_rules(self.rules, episode, hand_size)
+        self.episode = check_episode(episode)
+        self.chosen_size = check_hand_size(hand_size)
+        self.compiled: Rows = compile_rules(self.rules, self.episode, self.chosen_size)
         self.state: Rows = new_games(1)
         """The engine's record of this table, one ``GAME`` row."""
         self.seed: int | None = None
@@ -154,7 +167,7 @@ class Game:
 
     @property
     def finished_deals(self) -> list[dict[str, Any]]:
-        """The finished deals of this episode, as in ``record()``."""
+        """The finished deals of this episode, as in ``record()``; do not write to them."""
         if self._ended:
             table = self.copy()
             for state in self._ended:
@@ -343,7 +356,11 @@ class Game:
         self._load(plain["state"])
 
     def record(self) -> dict[str, Any]:
-        """Returns the episode so far as plain data; see ``record.py``."""
+        """Returns the episode so far as plain data; see ``record.py``.
+
+        Raises:
+            NotationError: Earlier deals are unknown: the game came from the middle of a batch.
+        """
         return game_record(self)
 
 
