@@ -26,6 +26,7 @@ in ``replay.py``, its readable form in ``notation.py``.
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 import os
 import secrets
@@ -78,8 +79,19 @@ def _trick(game: Game, trick: list[tuple[int, Card]]) -> list[list[Any]]:
 
 
 def game_record(game: Game) -> Record:
-    """Returns an episode so far as plain data."""
-    deals = list(game.finished_deals)
+    """Returns an episode so far as plain data, all of it the caller's own.
+
+    Raises:
+        NotationError: Earlier deals are unknown, as in a game taken from the middle of a batch.
+    """
+    deals = copy.deepcopy(game.finished_deals)
+    played = game.deal + game.over if game.episode == "game" else int(game.over)
+    if len(deals) != played:
+        raise NotationError(
+            f"no record: {played} deals of this game are over, but only the last "
+            f"{len(deals)} of them are known, because the game was taken over in the middle (as "
+            "by BatchedOhHell.game); take it in its first deal, or use episode='deal'"
+        )
     if not game.over:
         deals.append({**deal_record(game), "points": None})
     return {
