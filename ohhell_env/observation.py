@@ -4,6 +4,9 @@ The observation is a vector of int8. Its sections and their places are generated
 rules; the engine writes by this table (``engine/encode.py``), ``decode`` reads by it.
 """
 
+# Reads what users hand over: types are checked here, not believed.
+# pyright: reportUnnecessaryIsInstance=false
+
 from __future__ import annotations
 
 import functools
@@ -105,7 +108,6 @@ class Layout:
         return _compile(self)
 
 
-@functools.lru_cache(maxsize=256)
 def layout_of(rules: Rules, name: str = "default", hand_size: int | None = None) -> Layout:
     """Returns a layout for some rules.
 
@@ -117,10 +119,13 @@ def layout_of(rules: Rules, name: str = "default", hand_size: int | None = None)
     Raises:
         RulesError: Unknown name.
     """
-    if name == "universal":
-        return _universal()
-    if name != "default":
+    if not isinstance(name, str) or name not in LAYOUTS:
         raise RulesError(f"layout must be 'default' or 'universal', got {name!r}")
+    return _universal() if name == "universal" else _default(rules, hand_size)
+
+
+@functools.lru_cache(maxsize=256)
+def _default(rules: Rules, hand_size: int | None) -> Layout:
     plans = schedule.deal_plans(rules)
     turns = {TrumpSource.TURNED_CARD, TrumpSource.DEALER_CARD} & {plan.trump for plan in plans}
     turns |= {rules.trump.method} & {"turn_up", "dealer_last_card"}
@@ -213,12 +218,34 @@ def decode(vector: Iterable[int], rules: RulesLike) -> dict[str, Any]:
         "deals_left".
 
     Raises:
-        NotationError: The vector has the length of neither layout.
+        NotationError: The vector has the length of neither layout, or holds something else than
+            whole numbers from -128 to 127.
     """
     rules = as_rules(rules)
-    values = np.asarray(vector, dtype=np.int64)
-    layout = layout_by_length(len(values) if values.ndim == 1 else -1, rules)
+    values = _read_vector(vector)
+    layout = layout_by_length(len(values), rules)
     return _Reader(values, rules, layout).view()
+
+
+def _read_vector(vector: Any) -> NDArray[np.int64]:
+    """Returns an observation of any number type as int64; NotationError where it is none."""
+    try:
+        values = np.asarray(vector)
+    except (ValueError, TypeError, RuntimeError) as error:  # ragged, or a tensor out of reach
+        raise NotationError(f"an observation is a list of whole numbers: {error}") from None
+    if values.ndim != 1 or values.dtype.kind not in "biuf":
+        raise NotationError(
+            f"an observation is a list of whole numbers, got {type(vector).__name__} (as an "
+            f"array: {values.dtype} of shape {values.shape})"
+        )
+    right = (values >= -128) & (values <= 127) & (values == np.trunc(values))
+    if not right.all():
+        place = int(np.argmin(right))
+        raise NotationError(
+            f"an observation holds whole numbers from -128 to 127, got {values[place]!r} at "
+            f"place {place}"
+        )
+    return values.astype(np.int64)
 
 
 def layout_by_length(length: int, rules: Rules) -> Layout:
