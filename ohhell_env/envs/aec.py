@@ -81,7 +81,8 @@ Version history:
     v0: first version.
 """
 
-# pyright: reportMissingTypeStubs=false
+# Reads what users hand over: types are checked here, not believed.
+# pyright: reportMissingTypeStubs=false, reportUnnecessaryIsInstance=false
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -187,10 +188,10 @@ class RawOhHell(AECEnv[str, Any, Any]):
         self.reward = reward
         """The reward setting."""
         self.render_mode = _check_render_mode(render_mode)
-        self.layout: Layout = layout_of(self.rules, layout, hand_size)
-        """The arrangement of the observation."""
-        self._reward = check_reward(reward, episode, self.rules)
         self._game = Game(self.rules, episode=episode, hand_size=hand_size)
+        self._reward = check_reward(reward, episode, self.rules)
+        self.layout: Layout = layout_of(self.rules, layout, self._game.chosen_size)
+        """The arrangement of the observation."""
         self.possible_agents = [f"player_{seat}" for seat in range(self.rules.players)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self._observation_spaces = {agent: self._new_space() for agent in self.possible_agents}
@@ -218,6 +219,7 @@ class RawOhHell(AECEnv[str, Any, Any]):
         self._mask_buffer = new_buffer(1, self._num_actions)
         self._view = self._buffer[: self.layout.length]
         self._mask = self._mask_buffer[: self._num_actions]
+        self._no_mask = np.zeros(self._num_actions, np.int8)
         self._paid = np.zeros(self.rules.players)
         self._play: Any = batch.direct(
             batch.play_one,
@@ -242,9 +244,9 @@ class RawOhHell(AECEnv[str, Any, Any]):
             RulesError: A seed or option that cannot be; the game before goes on.
         """
         game = self._game
-        if options:
+        if options is not None:
             options = _wishes(options)
-            game = game.copy()
+            game = game.copy() if options else game
         game.begin(seed, FirstDeal.from_options(options) if options else _FREE)
         if game is not self._game:
             self._check_room(game.hand_size)
@@ -268,12 +270,14 @@ class RawOhHell(AECEnv[str, Any, Any]):
         self._cumulative_rewards = dict.fromkeys(agents, 0.0)
         self.terminations = dict.fromkeys(agents, False)
         self.truncations = dict.fromkeys(agents, False)
-        none = np.zeros(self._num_actions, np.int8)
-        self._idle: dict[str, dict[str, Any]] = {a: {"action_mask": none.copy()} for a in agents}
-        self.infos = dict(self._idle)
+        self.infos = {agent: self._idle_info() for agent in agents}
         self._has_rewards = False
         self._skip_agent_selection: str | None = None
         self._turn_to_actor()
+
+    def _idle_info(self) -> dict[str, Any]:
+        """Returns the info of a seat that is not to act, the caller's own as every info is."""
+        return {"action_mask": self._no_mask.copy()}
 
     def _turn_to_actor(self) -> None:
         """Makes the engine's seat to act the selected agent, and writes its view."""
@@ -314,7 +318,7 @@ class RawOhHell(AECEnv[str, Any, Any]):
         if code < 0:
             raise explain_illegal(self._game, action)
         agent = self.agent_selection
-        self.infos[agent] = self._idle[agent]
+        self.infos[agent] = {"action_mask": self._no_mask.copy()}  # a call would cost 2 %
         self._cumulative_rewards[agent] = 0.0
         if self._has_rewards:
             self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -346,7 +350,7 @@ class RawOhHell(AECEnv[str, Any, Any]):
         self._playing = False
         self.terminations = dict.fromkeys(self.agents, True)
         for agent, score in zip(self.agents, self._game.scores, strict=True):
-            self.infos[agent] = self._idle[agent] | {"score": score}
+            self.infos[agent] = self._idle_info() | {"score": score}
         self._deads_step_first()
 
     def _report(self) -> None:
@@ -398,7 +402,7 @@ class RawOhHell(AECEnv[str, Any, Any]):
         return self._action_spaces[self._known(agent)]
 
     def _known(self, agent: str) -> str:
-        if agent not in self._seats:
+        if not isinstance(agent, str) or agent not in self._seats:
             raise RulesError(f"no agent {agent!r}: {nearest(agent, self.possible_agents)}")
         return agent
 
@@ -509,7 +513,7 @@ class RawOhHell(AECEnv[str, Any, Any]):
 
     def __getstate__(self) -> dict[str, Any]:
         left_out = {"_state", "_compiled", "_sections", "_buffer", "_mask_buffer", "_view"}
-        left_out |= {"_mask", "_play"}
+        left_out |= {"_mask", "_no_mask", "_paid", "_play"}
         return {key: value for key, value in self.__dict__.items() if key not in left_out}
 
     def __setstate__(self, plain: dict[str, Any]) -> None:
@@ -539,12 +543,12 @@ def _number(action: Any) -> int:
 
 def check_illegal(illegal: str) -> str:
     """Returns a policy for illegal actions, or raises RulesError."""
-    if illegal not in ILLEGAL_POLICIES:
+    if not isinstance(illegal, str) or illegal not in ILLEGAL_POLICIES:
         raise RulesError(f"illegal={illegal!r}: {nearest(illegal, ILLEGAL_POLICIES)}")
     return illegal
 
 
 def _check_render_mode(mode: str | None) -> str | None:
-    if mode is not None and mode not in RENDER_MODES:
+    if mode is not None and (not isinstance(mode, str) or mode not in RENDER_MODES):
         raise RulesError(f"render_mode={mode!r}: {nearest(mode, RENDER_MODES)}")
     return mode

@@ -8,6 +8,9 @@
 ======================  =======================================================================
 """
 
+# Reads what users hand over: types are checked here, not believed.
+# pyright: reportUnnecessaryIsInstance=false
+
 from __future__ import annotations
 
 from ohhell_env.engine.layout import REWARDS
@@ -21,7 +24,7 @@ def check_reward(reward: str, episode: str, rules: Rules) -> int:
     Raises:
         RulesError: Unknown reward, or one that the episode or the rules never pay.
     """
-    if reward not in REWARDS:
+    if not isinstance(reward, str) or reward not in REWARDS:
         raise RulesError(f"reward {reward!r}: {nearest(reward, REWARDS)}")
     if reward in ("win", "settlement") and episode == "deal":
         raise RulesError(
