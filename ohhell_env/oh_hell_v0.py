@@ -74,7 +74,7 @@ def parallel_env(*_: Any, **__: Any) -> NoReturn:
     """
     raise RulesError(
         "oh_hell_v0 has no parallel form: the seats take turns. For many tables at once use "
-        "ohhell_env.BatchedOhHell, for one learner the Gymnasium environment ohhell/OhHell-v0"
+        "ohhell_env.BatchedOhHell"
     )
 
 
