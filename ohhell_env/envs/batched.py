@@ -13,11 +13,17 @@ from ohhell_env.engine import batch
 from ohhell_env.engine.encode import MARGIN, new_buffer
 from ohhell_env.engine.layout import Rows, compile_rules, new_games
 from ohhell_env.envs.rewards import check_reward
-from ohhell_env.errors import IllegalActionError, RulesError
-from ohhell_env.game import Game, check_seed
+from ohhell_env.errors import IllegalActionError, NotResetError, RulesError
+from ohhell_env.first_deal import check_hand_size
+from ohhell_env.game import Game, check_episode, check_seed
 from ohhell_env.illegal import explain_illegal
 from ohhell_env.observation import Layout, layout_of
 from ohhell_env.rules import Rules, RulesLike, as_rules
+
+MAX_TABLES = 1_000_000
+"""Most tables of one batch; they take about a gigabyte."""
+_KEPT = ("games", "rewards", "deal_ends", "dones")
+"""The arrays that a copy of a batch takes over; all others follow from them."""
 
 
 class BatchedOhHell:
@@ -35,7 +41,7 @@ class BatchedOhHell:
     (3, (3, 4))
 
     Args:
-        num_tables: How many tables, N.
+        num_tables: How many tables, N, up to ``MAX_TABLES``.
         rules: Rules, the name of a variant, or the path of a YAML file.
         seed: Whole number from 0 to 2^64 - 1; None: taken from the system.
         episode: "deal" (each episode is one deal) or "game" (the whole schedule).
@@ -62,26 +68,23 @@ class BatchedOhHell:
         hand_size: int | None = None,
         first_table: int = 0,
     ) -> None:
-        count = whole_number(num_tables)
-        if count is None or count < 1:
-            raise RulesError(f"num_tables: a whole number from 1 on is wanted, got {num_tables!r}")
+        self.num_tables = _check_count(num_tables)
         self.rules: Rules = as_rules(rules, players)
-        self.num_tables = count
-        self.episode = episode
-        self.hand_size = hand_size
+        self.episode = check_episode(episode)
+        self.hand_size = check_hand_size(hand_size)
         self.seed = check_seed(secrets.randbits(63) if seed is None else seed)
-        self.first_table = check_seed(first_table)
-        self.layout: Layout = layout_of(self.rules, layout, hand_size)
-        self._reward = check_reward(reward, episode, self.rules)
-        self._rules: Rows = compile_rules(self.rules, episode, hand_size)
-        self._sections: Rows = self.layout.compiled()
-        self.games: Rows = new_games(count)
-        """The engine's records, one ``GAME`` row per table (ended deals are replaced at once)."""
-        self._allocate()
+        self.first_table = check_seed(first_table, "first_table")
+        self.layout: Layout = layout_of(self.rules, layout, self.hand_size)
+        self._reward = check_reward(reward, self.episode, self.rules)
         self._started = False
+        self._allocate()
 
     def _allocate(self) -> None:
         tables, layout = self.num_tables, self.layout
+        self._rules: Rows = compile_rules(self.rules, self.episode, self.hand_size)
+        self._sections: Rows = layout.compiled()
+        self.games: Rows = new_games(tables)
+        """The engine's records, one ``GAME`` row per table (ended deals are replaced at once)."""
         observations = new_buffer(tables, layout.length)
         masks = new_buffer(tables, layout.num_actions)
         self.observations: NDArray[np.int8] = _rows(observations, tables)
@@ -139,32 +142,77 @@ class BatchedOhHell:
             IllegalActionError: An action is not legal at its table, the array has another shape
                 or dtype, or ``reset`` has not been called.
         """
-        actions = self._checked(actions)
-        bad = batch.first_illegal(self.games, actions)
+        given = self._checked(actions)
+        codes = given.astype(np.int64, copy=False)
+        bad = batch.first_illegal(self.games, codes)
         if bad >= 0:
-            raise self._illegal(int(bad), int(actions[bad]))
-        batch.step_all(self.games, self._rules, self._sections, actions, self._reward, self._arrays)
+            raise self._illegal(int(bad), int(given[bad]))
+        batch.step_all(self.games, self._rules, self._sections, codes, self._reward, self._arrays)
 
-    def _checked(self, actions: Any) -> NDArray[np.int64]:
+    def _checked(self, actions: Any) -> NDArray[np.integer[Any]]:
         if not self._started:
             raise IllegalActionError("step() before reset(): call reset() first")
-        array = np.asarray(actions)
+        try:
+            array = np.asarray(actions)
+        except (ValueError, TypeError, RuntimeError) as error:  # ragged, or a tensor out of reach
+            raise IllegalActionError(f"actions: {error}; nothing was applied") from None
         if array.dtype.kind not in "iu" or array.shape != (self.num_tables,):
             raise IllegalActionError(
                 f"actions: whole numbers of shape ({self.num_tables},) are wanted, got "
                 f"{array.dtype} of shape {array.shape}; nothing was applied"
             )
-        return array.astype(np.int64, copy=False)
+        return array
 
     def _illegal(self, table: int, action: int) -> IllegalActionError:
         error = explain_illegal(self.game(table), action)
         return IllegalActionError(f"table {table}: {error}; nothing was applied at any table")
 
     def game(self, table: int) -> Game:
-        """Returns a copy of one table as a ``Game``, to look at or to play on."""
+        """Returns a copy of one table as a ``Game``, to look at or to play on.
+
+        It knows nothing of the deals before this one, so in the middle of a game it has no
+        ``record()``; nor a seed, unless it is the first table of its seed's family.
+
+        Args:
+            table: Row of the table, 0 to N - 1.
+
+        Raises:
+            NotResetError: Before the first ``reset``.
+            RulesError: There is no such table.
+        """
+        if not self._started:
+            raise NotResetError("game() before reset(): call reset() first")
+        row = whole_number(table)
+        if row is None or not 0 <= row < self.num_tables:
+            raise RulesError(f"table: a row from 0 to {self.num_tables - 1}, got {table!r}")
         game = Game(self.rules, self.seed, self.episode, self.hand_size)
-        game.state[:] = self.games[table : table + 1]
+        game.state[:] = self.games[row : row + 1]
+        if self.first_table + row > 0:
+            game.seed = None  # a Game's seed means the first of its streams
         return game
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the arrays whose parts are views of each other: a copy would part them."""
+        buffers = ("observations", "action_masks", "seats", "_arrays", "_rules", "_sections")
+        plain = {key: value for key, value in self.__dict__.items() if key not in buffers}
+        return plain | {name: plain[name].copy() for name in _KEPT}
+
+    def __setstate__(self, plain: dict[str, Any]) -> None:
+        self.__dict__.update({key: value for key, value in plain.items() if key not in _KEPT})
+        self._allocate()
+        for name in _KEPT:
+            getattr(self, name)[:] = plain[name]
+        if self._started:
+            self.refresh()
+
+
+def _check_count(tables: Any) -> int:
+    count = whole_number(tables)
+    if count is None or not 1 <= count <= MAX_TABLES:
+        raise RulesError(
+            f"num_tables: a whole number from 1 to {MAX_TABLES} is wanted, got {tables!r}"
+        )
+    return count
 
 
 def _rows(buffer: NDArray[np.int8], rows: int) -> NDArray[np.int8]:
