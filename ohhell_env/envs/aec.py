@@ -318,7 +318,7 @@ class RawOhHell(AECEnv[str, Any, Any]):
         if code < 0:
             raise explain_illegal(self._game, action)
         agent = self.agent_selection
-        self.infos[agent] = {"action_mask": self._no_mask.copy()}  # a call would cost 2 %
+        self.infos[agent] = {"action_mask": self._no_mask.copy()}  # no call: every step is here
         self._cumulative_rewards[agent] = 0.0
         if self._has_rewards:
             self.rewards = dict.fromkeys(self.agents, 0.0)
