@@ -189,7 +189,8 @@ def allowed(annotation: Any) -> str:
     if origin in (typing.Union, types.UnionType):
         return " or ".join(allowed(part) for part in parts)
     if origin is tuple:
-        return f"list of {allowed(parts[0]).removeprefix('a ').replace('number', 'numbers')}"
+        items = allowed(parts[0]).removeprefix("a ")
+        return "list of " + (items if "numbers" in items else items.replace("number", "numbers"))
     words = {int: "a whole number", float: "a number", bool: "`true`, `false`", str: "text"}
     if annotation is types.NoneType:
         return "`null`"

@@ -16,9 +16,7 @@ PROGRAM = Program(
         "deal": Command("ohhell_env.cli_records:deal", "Deal and play one game, and show it."),
         "replay": Command("ohhell_env.cli_records:replay", "Check a recorded game and show it."),
         "bench": Command("ohhell_env.bench:bench", "Measure speed here and beside other games."),
-        "fuzz": Command(
-            "ohhell_env.cli_fuzz:fuzz", "Play random games, with every check on."
-        ),
+        "fuzz": Command("ohhell_env.cli_fuzz:fuzz", "Play random games, with every check on."),
     },
 )
 main = PROGRAM.run

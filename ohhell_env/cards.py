@@ -83,7 +83,7 @@ def _check_letters(where: str, letters: tuple[str, ...], most: int) -> None:
     if not 1 <= len(letters) <= most:
         raise RulesError(f"{where}: 1 to {most} letters are allowed, got {len(letters)}")
     for letter in letters:
-        if len(letter) != 1 or not (letter.isdigit() or (letter.isascii() and letter.isupper())):
+        if len(letter) != 1 or not (letter.isascii() and (letter.isdigit() or letter.isupper())):
             raise RulesError(
                 f"{where}: each must be one capital letter or digit, got {letter!r} in {letters!r}"
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -9,9 +10,11 @@ from ohhell_env import schedule as plan
 from ohhell_env.errors import RulesError
 
 if TYPE_CHECKING:
+    from ohhell_env.axes import Scoring
     from ohhell_env.rules import Rules
 
 MIN_PLAYERS, MAX_PLAYERS = 2, 8
+_LARGEST_SCORE = 2**31 - 1
 _LIMIT = 10_000
 """Largest size of any number in a scoring or bonus: scores stay far from overflow."""
 
@@ -27,6 +30,7 @@ def check_rules(rules: Rules) -> None:
         _scoring,
         _served,
         _end,
+        _room,
         _settlement,
     ):
         for problem in check(rules):
@@ -207,6 +211,24 @@ def _end(rules: Rules) -> Iterator[str]:
             f"end.target={end.target} needs end.max_deals: with this scoring scores need not rise, "
             "so the game might never end"
         )
+
+
+def _room(rules: Rules) -> Iterator[str]:
+    """Scores are 32-bit numbers in the engine."""
+    sizes = set(plan.hand_sizes(rules))
+    most = max(_largest_points(rules.scoring, size) for size in sizes)
+    deals = plan.num_deals(rules) + plan.MAX_EXTRA_DEALS
+    if most * deals > _LARGEST_SCORE:
+        yield (
+            f"scoring: up to {most} points in each of {deals} deals are more than a score can hold "
+            f"({_LARGEST_SCORE}); lower the scoring or the number of deals"
+        )
+
+
+@functools.lru_cache(maxsize=4096)
+def _largest_points(scoring: Scoring, size: int) -> int:
+    numbers = range(size + 1)
+    return max(abs(plan.points(scoring, bid, won, size)) for bid in numbers for won in numbers)
 
 
 def _settlement(rules: Rules) -> Iterator[str]:

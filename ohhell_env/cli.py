@@ -6,7 +6,10 @@ user's mistake is one line on stderr and exit status 2, for every command.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import importlib
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -55,13 +58,16 @@ class Program:
         try:
             app = self.build(words[0] if words else None)
             status = app(words, prog_name=self.name, standalone_mode=False)
+            sys.stdout.flush()  # what cannot be written is to be said here, not at the very end
         except OhHellError as error:
             return _complain(str(error))
         except _BAD_USAGE as error:
             return _complain(self._bad_usage(error))
         except OSError as error:
-            if error.filename is None:  # no file that the user named
-                raise
+            if error.filename is None:  # no file that the user named: it is the output
+                if error.errno not in (errno.ENOSPC, errno.EPIPE, errno.EIO):
+                    raise
+                return _lose_output(error)
             return _complain(f"{error.filename}: {error.strerror}")
         except (typer.Abort, KeyboardInterrupt):
             return STOPPED
@@ -107,6 +113,13 @@ def _load(target: str) -> Callable[..., Any]:
 
 def _not_loaded() -> None:
     raise AssertionError("only the chosen command runs, and that one is loaded")
+
+
+def _lose_output(error: OSError) -> int:
+    """Says that standard output cannot be written, and keeps Python from saying it once more."""
+    with contextlib.suppress(OSError, ValueError):  # no real file: nothing to keep quiet
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return _complain(f"cannot write the output: {error.strerror}")
 
 
 def _complain(message: str) -> int:

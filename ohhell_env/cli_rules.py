@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import reprlib
 from typing import Annotated, Any
 
 import typer
-import yaml
 
 from ohhell_env.errors import RulesError
 from ohhell_env.explain import explain, title
 from ohhell_env.rules import as_rules
 from ohhell_env.variants import VARIANTS
+from ohhell_env.yaml_text import read_yaml
 
 
 def rules(
@@ -61,9 +62,10 @@ def parse_changes(texts: list[str]) -> dict[str, Any]:
         if not equals or not key.strip():
             raise RulesError(f"--set {text!r}: write key=value, as in --set bidding.hook=none")
         try:
-            changes[key.strip()] = yaml.safe_load(value)
-        except yaml.YAMLError:
-            raise RulesError(f"--set {text!r}: {value!r} is not a value in YAML") from None
+            changes[key.strip()] = read_yaml(value)
+        except RulesError as error:
+            shown = reprlib.repr(text)
+            raise RulesError(f"--set {shown}: this is not a value in YAML: {error}") from None
     return changes
 
 

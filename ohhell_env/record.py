@@ -228,8 +228,16 @@ def save(record: Record, path: str | Path) -> None:
 
 
 def write_whole(text: str, path: str | Path) -> None:
-    """Writes a text file so that it is whole or, if the program is killed, as it was before."""
+    """Writes a text file so that it is whole or, if the program is killed, as it was before.
+
+    Raises:
+        NotationError: The path names no file, or a folder that is not there.
+    """
     target = Path(path)
+    if not target.name or "\0" in str(path):
+        raise NotationError(f"{str(path)!r} is no name for a file")
+    if not target.parent.is_dir():
+        raise NotationError(f"{str(path)!r} cannot be written: there is no folder {target.parent}")
     beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
         with beside.open("x", encoding="utf-8", newline="\n") as file:

@@ -23,6 +23,7 @@ from ohhell_env import settings
 from ohhell_env.axes import SCORINGS, Bidding, End, Play, Schedule, Scoring, Settlement, Trump
 from ohhell_env.cards import Pack
 from ohhell_env.errors import RulesError, nearest
+from ohhell_env.yaml_text import read_yaml
 
 _PACKS = {"standard": Pack()}
 _NAMED_AXES: dict[str, dict[str, Any]] = {
@@ -93,7 +94,7 @@ class Rules:
 
         return cls(**preset_settings(name, players))
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self, /, **changes: Any) -> Self:
         """Returns a copy with some settings changed.
 
         Args:
@@ -110,8 +111,8 @@ class Rules:
 
     def _changed(self, changes: Mapping[str, Any]) -> Self:
         values: dict[str, Any] = {}
-        for key, value in changes.items():
-            axis, _, rest = key.partition(".")
+        for key, value in sorted(changes.items(), key=lambda change: "." in change[0]):
+            axis, _, rest = key.partition(".")  # whole axes first, then their dotted fields
             settings.check_key(Rules, axis, "")
             current = values.get(axis, getattr(self, axis))
             change = _nested(rest, value) if rest else value
@@ -120,7 +121,7 @@ class Rules:
             elif rest:
                 raise RulesError(f"unknown setting {key!r}: {axis!r} has no parts")
             else:
-                values[axis] = change
+                values[axis] = _named_axis(axis, change)
         return dataclasses.replace(self, **values)
 
     def _refuse_stale_preset(self, players: Any) -> None:
@@ -165,9 +166,11 @@ class Rules:
         Raises:
             RulesError: The file cannot be read, is not YAML, or its settings are wrong.
         """
+        if not isinstance(path, str | Path):
+            raise RulesError(f"the path of a YAML file is wanted, got {path!r}")
         try:
-            data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            data = read_yaml(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
             reason = " ".join(str(error).split())
             raise RulesError(f"cannot read rules from {str(path)!r}: {reason}") from None
         try:

@@ -197,8 +197,11 @@ def _bidding(rules: Rules) -> Iterator[Part]:
         )
     blind = [deal for deal, one in enumerate(plan.deal_plans(rules)) if one.blind]
     if blind:
+        once = rules.blind_one_card == "first" and rules.end.target is not None
+        which = "blind, the first time through the list" if once else "blind"
+        verb = "is" if len(blind) == 1 else "are"
         yield (
-            f"{_deals(rules, blind)} {'is' if len(blind) == 1 else 'are'} blind: every player sees "
+            f"{_deals(rules, blind)} {verb} {which}: every player sees "
             "the others' cards but not his own, bids, and the cards then play themselves."
         )
 

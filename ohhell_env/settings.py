@@ -12,6 +12,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import numbers
+import reprlib
 import types
 import typing
 from collections.abc import Mapping
@@ -56,9 +58,23 @@ def coerce(value: Any, annotation: Any, where: str) -> Any:
         return _sequence(value, typing.get_args(annotation), where)
     if dataclasses.is_dataclass(annotation):
         return _dataclass(value, typing.cast(type, annotation), where)
+    value = _plain(value)
+    if annotation in (int, float) and isinstance(value, int) and abs(value) > _LARGEST:
+        raise RulesError(f"{where}: a number of more than {len(str(_LARGEST))} digits is too large")
     if _is_plain(value, annotation):
         return float(value) if annotation is float else value
-    raise RulesError(f"{where}: {_spell(annotation)} is allowed, got {value!r}")
+    raise RulesError(f"{where}: {_spell(annotation)} is allowed, got {reprlib.repr(value)}")
+
+
+_LARGEST = 10**15
+"""Larger whole numbers have no use anywhere in the rules."""
+
+
+def _plain(value: Any) -> Any:
+    """Returns NumPy's integers and texts as Python's own."""
+    if isinstance(value, numbers.Integral) and type(value) is not bool:
+        return int(value)
+    return "".join(value) if isinstance(value, str) else value
 
 
 def _is_plain(value: Any, annotation: Any) -> bool:
@@ -74,7 +90,9 @@ def _one_of(value: Any, allowed: tuple[Any, ...], where: str) -> Any:
     for item in allowed:
         if value == item and type(value) is type(item):
             return item
-    raise RulesError(f"{where}: got {value!r}; {nearest(value, [str(item) for item in allowed])}")
+    raise RulesError(
+        f"{where}: got {reprlib.repr(value)}; {nearest(value, [str(item) for item in allowed])}"
+    )
 
 
 def _union(value: Any, options: tuple[Any, ...], where: str) -> Any:
@@ -87,25 +105,27 @@ def _union(value: Any, options: tuple[Any, ...], where: str) -> Any:
         with contextlib.suppress(RulesError):
             return coerce(value, option, where)
     wanted = " or ".join(_spell(option) for option in options)
-    raise RulesError(f"{where}: {wanted} is allowed, got {value!r}")
+    raise RulesError(f"{where}: {wanted} is allowed, got {reprlib.repr(value)}")
 
 
 def _sequence(value: Any, items: tuple[Any, ...], where: str) -> tuple[Any, ...]:
     if not isinstance(value, list | tuple):
-        raise RulesError(f"{where}: a list is wanted, got {value!r}")
+        raise RulesError(f"{where}: a list is wanted, got {reprlib.repr(value)}")
     return tuple(coerce(item, items[0], f"{where}[{i}]") for i, item in enumerate(value))
 
 
 def _dataclass(value: Any, cls: type, where: str) -> Any:
-    if isinstance(value, cls):
-        return value
+    if isinstance(value, cls):  # its own fields may have been given anything
+        return with_values(value, vars(value), where)
     if isinstance(value, list | tuple):
         names = list(field_types(cls))
         if len(value) != len(names):
-            raise RulesError(f"{where}: {len(names)} values ({', '.join(names)}), got {value!r}")
+            raise RulesError(
+                f"{where}: {len(names)} values ({', '.join(names)}), got {reprlib.repr(value)}"
+            )
         value = dict(zip(names, value, strict=True))
     if not isinstance(value, Mapping):
-        raise RulesError(f"{where}: settings by name are wanted, got {value!r}")
+        raise RulesError(f"{where}: settings by name are wanted, got {reprlib.repr(value)}")
     return with_values(cls(), value, where)
 
 

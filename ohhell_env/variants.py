@@ -9,6 +9,7 @@ its rules come from is told in ``docs/rules.md``.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -224,12 +225,13 @@ def preset_settings(name: str, players: int | None) -> Settings:
     Raises:
         RulesError: Unknown name (the nearest are named), or an impossible number of players.
     """
-    if name not in VARIANTS:
+    if not isinstance(name, str) or name not in VARIANTS:
         raise RulesError(f"unknown variant {name!r}: {nearest(name, VARIANTS)}")
     seats = 4 if players is None else players
-    if not isinstance(seats, int) or isinstance(seats, bool) or not 2 <= seats <= 8:
+    whole = isinstance(seats, numbers.Integral) and not isinstance(seats, bool)
+    if not whole or not 2 <= seats <= 8:
         raise RulesError(f"{name}: players must be 2 to 8, got {players!r}")
-    row = VARIANTS[name].settings
+    seats, row = int(seats), VARIANTS[name].settings
     settings: Mapping[str, Any] = row(seats) if callable(row) else row
     return {**settings, "players": seats, "name": name}
 

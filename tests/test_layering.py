@@ -108,7 +108,8 @@ BELOW_THE_ENGINE: dict[str, set[str]] = {
     "settings": {"errors"},
     "schedule": {"errors", "rules", "axes", "cards"},
     "actions": {"errors", "cards", "schedule"},
-    "rules": {"errors", "cards", "axes", "settings", "variants", "checks"},
+    "yaml_text": {"errors"},
+    "rules": {"errors", "cards", "axes", "settings", "variants", "checks", "yaml_text"},
 }
 """The lowest layers and what they may import of the library."""
 
