@@ -16,6 +16,7 @@ from ohhell_env.engine.layout import Rows, compile_rules, new_games
 from ohhell_env.errors import IllegalActionError
 from ohhell_env.observation import LAYOUTS, Layout, layout_of
 from ohhell_env.rules import RulesLike
+from ohhell_env.schedule import MAX_HAND_SIZE
 
 
 class HeuristicAgent(Agent):
@@ -62,6 +63,7 @@ class HeuristicAgent(Agent):
                 "the heuristic player must know the rules: call begin(rules, seat) before act()"
             )
         reader = self._reader(observations.shape[1])
+        reader.check(observations, self.rules.players)
         chosen = np.empty(len(observations), np.int64)
         sizes = observations[:, reader.hand_size]
         scheduled = self._scheduled[sizes]
@@ -89,7 +91,42 @@ class _Reader:
     def __init__(self, layout: Layout) -> None:
         self.name = layout.name
         self.sections: Rows = layout.compiled()
-        self.hand_size = layout.slices()["hand_size"].start
+        self.places = layout.slices()
+        self.hand_size = self.places["hand_size"].start
+        self.card_width = layout.card_width
+
+    def check(self, views: NDArray[np.int8], players: int) -> None:
+        """Refuses views that the engine's arrays have no room for, since it does not look again.
+
+        Raises:
+            IllegalActionError: A view that no table of these players can show.
+        """
+
+        def part(name: str, width: int | None = None) -> NDArray[np.int8]:
+            return views[:, self.places[name]][:, :width]
+
+        size = part("hand_size")[:, 0]
+        held = np.count_nonzero(part("hand"), axis=1)
+        gone = np.count_nonzero(part("played", self.card_width), axis=1)
+        blind = part("blind")[:, 0] != 0 if "blind" in self.places else np.zeros(len(views), bool)
+        right = (size >= 1) & (size <= MAX_HAND_SIZE)
+        right &= (held + gone == size) | (blind & (held == 0))
+        for name in ("bids", "tricks_won"):
+            counts = part(name, players)
+            right &= ((counts >= 0) & (counts <= size[:, None])).all(axis=1)
+        for name, most in (("trick", players), ("open_cards", players - 1)):
+            if name in self.places:
+                right &= ((part(name) >= 0) & (part(name) <= most)).all(axis=1)
+        right &= np.count_nonzero(part("dealer", players), axis=1) == 1
+        playing = part("phase")[:, 1] != 0
+        right &= ~playing | (np.count_nonzero(part("leader", players), axis=1) == 1)
+        if "rules" in self.places:  # its first value is the number of players
+            right &= part("rules")[:, 0] == players
+        if not right.all():
+            raise IllegalActionError(
+                f"observation {int(np.argmin(right))} of the batch is no view of a table of "
+                f"{players} players"
+            )
 
 
 @entry

@@ -72,7 +72,9 @@ _LARGEST = 10**15
 
 def _plain(value: Any) -> Any:
     """Returns NumPy's integers and texts as Python's own."""
-    if isinstance(value, numbers.Integral) and type(value) is not bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, numbers.Integral):
         return int(value)
     return "".join(value) if isinstance(value, str) else value
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -26,7 +26,9 @@ class _Settings(BaseModel):
 class NetworkSettings(_Settings):
     """The network."""
 
-    hidden: tuple[int, ...] = Field(default=(256, 256), min_length=1, max_length=8)
+    hidden: tuple[Annotated[int, Field(ge=1, le=4096)], ...] = Field(
+        default=(256, 256), min_length=1, max_length=8
+    )
     """Widths of the hidden layers of the actor, and of the critic."""
 
 

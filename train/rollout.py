@@ -271,7 +271,9 @@ class LapBuffer(MaskableRolloutBuffer):
         rows, columns = np.nonzero(self.free)
         advantages = self._by_phase(rows, columns)
         order = self.rng.permutation(len(rows))
-        parts = max(1, round(len(order) / (batch_size or len(order))))
+        if len(order) == 1:
+            order = order.repeat(2)  # advantages are normalised: one alone has no spread
+        parts = max(1, min(round(len(order) / (batch_size or len(order))), len(order) // 2))
         for part in np.array_split(order, parts):
             yield self._cells(rows[part], columns[part], advantages[part])
 

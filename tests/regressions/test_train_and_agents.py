@@ -40,7 +40,6 @@ def _deal(tables: int = 4) -> tuple[BatchedOhHell, agents.Agent]:
     return games, player
 
 
-@pytest.mark.xfail(reason="the hand of the view is not held against its size", **STILL)
 def test_a_view_with_52_own_cards_is_refused_and_writes_nowhere() -> None:
     code = """
 import gc
@@ -93,20 +92,17 @@ class _Forger:
         return np.array([51])
 
 
-@pytest.mark.xfail(reason="single questions are views of the tournament's own masks", **STILL)
 def test_a_player_that_writes_into_its_mask_has_made_a_fault() -> None:
     results = run_tournament([("forger", _Forger()), "random"], "oh_hell", 3, 1, hand_size=5)
     assert all(outcome.bids.min() >= 0 for outcome in results.outcomes.values())
     assert results.entrants[0].faults > 0
 
 
-@pytest.mark.xfail(reason="a minibatch of one has no spread: NaN weights", **STILL)
 def test_a_rollout_of_few_decisions_leaves_the_weights_finite(tmp_path: Path) -> None:
     config = Config.load(None, TINY | {"ppo.minibatch": 2, "decisions": 400})
     assert train(begin(tmp_path / "run", config), quiet=True).finished
 
 
-@pytest.mark.xfail(reason="widths are not checked before the run", **STILL)
 @pytest.mark.parametrize("width", [0, -5, 4097])
 def test_a_width_that_no_checkpoint_can_have_is_refused(width: int) -> None:
     with pytest.raises(RulesError, match=r"network\.hidden"):
@@ -154,7 +150,6 @@ def test_a_saved_state_of_chance_is_checked(tmp_path: Path, broken: dict[str, An
         agents.load(file)
 
 
-@pytest.mark.xfail(reason="hand_size of a tournament is not checked", **STILL)
 @pytest.mark.parametrize("size", ["3", 2.5, True])
 def test_a_hand_size_that_is_no_whole_number_is_refused(size: Any) -> None:
     with pytest.raises(RulesError, match="hand_size"):

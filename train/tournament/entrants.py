@@ -136,7 +136,8 @@ class Entrant:
     def _ask_one(self, view: NDArray[np.int8], mask: NDArray[np.int8], word: np.uint64) -> int:
         words = np.array([word], np.uint64)
         try:
-            return int(_answers(self.player, view[np.newaxis], mask[np.newaxis], words)[0])
+            own = view[np.newaxis].copy(), mask[np.newaxis].copy()  # it may write to them
+            return int(_answers(self.player, *own, words)[0])
         except Exception as error:
             self._note(error)
             return -1

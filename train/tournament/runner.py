@@ -11,6 +11,7 @@ import numpy as np
 
 from ohhell_env.actions import whole_number
 from ohhell_env.errors import OhHellError
+from ohhell_env.first_deal import check_hand_size
 from ohhell_env.game import check_seed
 from ohhell_env.rules import RulesLike, as_rules
 from train.tournament.entrants import EntrantLike, make_entrants
@@ -77,7 +78,7 @@ def run_tournament(
     )
     processes = _from_one("workers", workers)
     rules = as_rules(rules, players)
-    deals = Deals(rules, check_seed(seed), hand_size)
+    deals = Deals(rules, check_seed(seed), check_hand_size(hand_size))
     field = make_entrants(entrants, rules, deals.seed)
     units = plan(len(field), number, at_a_time)
     if store is not None and fresh:
