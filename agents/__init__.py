@@ -9,11 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from agents.base import Agent, AgentPath, read_state
+from agents.base import Agent
 from agents.heuristic import HeuristicAgent
 from agents.imported import is_import, make_imported
-from agents.process import ProcessAgent, ProgramError
+from agents.process import ProcessAgent, ProgramError, make_program
 from agents.random_agent import RandomAgent
+from agents.saved import AgentPath, as_path, is_there, read_state
 from ohhell_env.errors import CheckpointError, OhHellError, nearest
 
 __all__ = [
@@ -40,26 +41,29 @@ def make(spec: str | Path, seed: int | None = None, **settings: Any) -> Agent:
     Args:
         spec: A name ("random", "heuristic"), the path of a checkpoint or a saved player, a Python
             class ("module:Class", whose code then runs), or a program with its arguments
-            ("process:./my_bot --level 3").
+            ("process:./my_bot --level 3", "process:time_limit_ms=2000:./my_bot --level 3").
         seed: Starts the player's own random numbers; None: taken from the system.
-        settings: Of a program: ``time_limit_ms`` and ``start_limit_ms``, see ``ProcessAgent``.
+        settings: Of a program: ``time_limit_ms`` and ``start_limit_ms``, see ``ProcessAgent``;
+            they may stand in the spec, too.
 
     Raises:
         OhHellError: No such player (the nearest name is offered) and no such file, or settings that
             it does not have.
         CheckpointError: A file that holds no player.
     """
+    if not isinstance(spec, str | Path) or not spec:
+        raise OhHellError(
+            f"a player is a name ({', '.join(AGENTS)}), a checkpoint's path, 'module:Class' or "
+            f"'{PROCESS}COMMAND', got {spec!r}"
+        )
     name = str(spec)
-    allowed = ("time_limit_ms", "start_limit_ms") if name.startswith(PROCESS) else ()
-    for setting in settings:
-        if setting not in allowed:
-            hint = nearest(setting, allowed) if allowed else "it has none"
-            raise OhHellError(f"player {name!r} has no setting {setting!r}: {hint}")
     if name.startswith(PROCESS):
-        return ProcessAgent(name.removeprefix(PROCESS), seed, **settings)
+        return make_program(name.removeprefix(PROCESS), seed, settings)
+    if settings:
+        raise OhHellError(f"player {name!r} has no setting {next(iter(settings))!r}: it has none")
     if name in AGENTS:
         return AGENTS[name](seed)
-    if Path(name).exists():
+    if is_there(Path(name)):
         return load(name, seed)
     if is_import(name):
         return make_imported(name, seed)
@@ -79,11 +83,15 @@ def load(path: AgentPath, seed: int | None = None) -> Agent:
     Raises:
         CheckpointError: There is no player, or a broken one.
     """
-    if Path(path).is_file() and Path(path).suffix != ".safetensors":
+    path = as_path(path)
+    if is_there(path) and not path.is_dir() and path.suffix != ".safetensors":
         kind = read_state(path).get("type")
-        if kind in AGENTS:
-            agent = AGENTS[kind].load(path)
-            return agent if seed is None else type(agent)(seed)
+        if not isinstance(kind, str) or kind not in AGENTS:
+            raise CheckpointError(
+                f"{path}: holds a player of type {kind!r:.80}; {' or '.join(AGENTS)} is known"
+            )
+        agent = AGENTS[kind].load(path)
+        return agent if seed is None else type(agent)(seed)
     try:
         from agents.learned import LearnedAgent
     except ModuleNotFoundError as error:

@@ -9,21 +9,24 @@ from __future__ import annotations
 
 import abc
 import json
-import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.saved import FORMAT, AgentPath, as_path, plain_state, read_state, restore, write_whole
+from ohhell_env.actions import whole_number
 from ohhell_env.errors import CheckpointError, IllegalActionError
 from ohhell_env.game import check_seed
 from ohhell_env.rules import Rules, RulesLike, as_rules
 
-AgentPath = str | Path
-FORMAT = 1
-"""Version of the JSON files that ``save`` writes."""
+Bytes = NDArray[np.int8]
+"""Observations (B, L) or action masks (B, A)."""
+Words = NDArray[np.uint64]
+"""The chance of each decision (B,)."""
+Actions = NDArray[np.int64]
+"""Action codes (B,)."""
 
 
 class Agent(abc.ABC):
@@ -61,6 +64,11 @@ class Agent(abc.ABC):
         """Whether ``begin`` must tell it the seat, before each decision if seats change."""
         return False
 
+    @property
+    def fingerprint(self) -> str:
+        """What tells it from other players of its class; empty where the class says all."""
+        return ""
+
     def __init__(self, seed: int | None = None) -> None:
         checked = None if seed is None else check_seed(seed)
         self._random = np.random.Generator(np.random.Philox(checked))
@@ -76,9 +84,24 @@ class Agent(abc.ABC):
 
         Raises:
             OhHellError: The agent cannot play these rules.
+            IllegalActionError: There is no such seat.
         """
-        self.rules = as_rules(rules)
-        self.seat = seat
+        rules = as_rules(rules)
+        self.seat = _checked_seat(seat, rules)
+        self.rules = rules
+
+    def close(self) -> None:  # noqa: B027 (no duty of a subclass)
+        """Gives back what the agent holds besides memory; may be called twice.
+
+        ``begin`` makes it ready again. Most players hold nothing.
+        """
+
+    def __enter__(self) -> Self:
+        """Returns the agent; the end of the ``with`` block closes it."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def act(
         self, observation: Any, info: Mapping[str, Any] | None = None, deterministic: bool = True
@@ -92,7 +115,7 @@ class Agent(abc.ABC):
             deterministic: Whether a player that weighs its actions takes the best one.
 
         Raises:
-            IllegalActionError: There is no mask, or nothing is legal in it.
+            IllegalActionError: As in ``act_batch``, or there is no mask.
         """
         vector, mask = split_observation(observation, info)
         chosen = self.act_batch(vector[np.newaxis], mask[np.newaxis], deterministic)
@@ -100,45 +123,49 @@ class Agent(abc.ABC):
 
     def act_batch(
         self,
-        observations: NDArray[np.int8],
-        action_masks: NDArray[np.int8],
+        observations: Bytes,
+        action_masks: Bytes,
         deterministic: bool = True,
-        words: NDArray[np.uint64] | None = None,
-    ) -> NDArray[np.int64]:
+        words: Words | None = None,
+    ) -> Actions:
         """Returns the action codes (B,) of many decisions.
 
         Args:
-            observations: int8 (B, L), each the view of the seat to act.
-            action_masks: int8 (B, A), 1 for each legal action.
+            observations: int8 (B, L), each the view of the seat to act; whole numbers of another
+                type are converted.
+            action_masks: int8 (B, A), 1 for each legal action, else 0; other types as above.
             deterministic: As in ``act``.
             words: uint64 (B,), the chance of each decision; None: from the agent's generator.
 
         Raises:
-            IllegalActionError: In one of the masks nothing is legal, or the shapes do not match.
+            IllegalActionError: In one of the masks nothing is legal, the shapes do not match, or
+                an argument holds other values than these.
         """
-        observations, action_masks = np.asarray(observations), np.asarray(action_masks)
+        observations = _as_bytes("observations", observations, -128)
+        action_masks = _as_bytes("action masks", action_masks, 0, 1)
         check_masks(observations, action_masks)
         if words is None:
             words = self._random.integers(2**64, size=len(action_masks), dtype=np.uint64)
+        elif not _are_words(words, len(action_masks)):
+            raise IllegalActionError(
+                f"words: an array of {len(action_masks)} uint64 is wanted, one for each decision, "
+                f"got {_named(words)}"
+            )
         return self.choose(observations, action_masks, words, deterministic)
 
     @abc.abstractmethod
     def choose(
-        self,
-        observations: NDArray[np.int8],
-        action_masks: NDArray[np.int8],
-        words: NDArray[np.uint64],
-        deterministic: bool,
-    ) -> NDArray[np.int64]:
-        """Returns the action codes (B,) of many decisions, whose masks have been checked.
+        self, observations: Bytes, action_masks: Bytes, words: Words, deterministic: bool, /
+    ) -> Actions:
+        """Returns the action codes (B,) of many decisions, whose arguments have been checked.
 
         A row's answer may depend on that row of the arguments only.
         """
 
     def save(self, path: AgentPath) -> None:
         """Writes the agent to a file, whole or not at all."""
-        state = {"type": self.kind, "format": FORMAT, "random": _plain(self._random)}
-        write_whole(Path(path), json.dumps(state, indent=1, sort_keys=True) + "\n")
+        state = {"type": self.kind, "format": FORMAT, "random": plain_state(self._random)}
+        write_whole(as_path(path), json.dumps(state, indent=1, sort_keys=True) + "\n")
 
     @classmethod
     def load(cls, path: AgentPath) -> Self:
@@ -151,8 +178,20 @@ class Agent(abc.ABC):
         if state.get("type") != cls.kind:
             raise CheckpointError(f"{path}: holds a player of type {state.get('type')!r}")
         agent = cls(seed=0)
-        _restore(agent._random, state.get("random"), path)
+        restore(agent._random, state.get("random"), path)
         return agent
+
+
+def _checked_seat(seat: Any, rules: Rules) -> int | None:
+    if seat is None:
+        return None
+    number = whole_number(seat)
+    if number is None or not 0 <= number < rules.players:
+        raise IllegalActionError(
+            f"seat: 0 to {rules.players - 1} at this table, got {seat!r}; None is an agent that is "
+            "asked about many tables"
+        )
+    return number
 
 
 def split_observation(
@@ -161,20 +200,59 @@ def split_observation(
     """Returns vector and mask of one decision, wherever the environment put them.
 
     Raises:
-        IllegalActionError: No mask in the observation nor in the info.
+        IllegalActionError: No mask in the observation nor in the info, or no arrays.
     """
     mask = None
     if isinstance(observation, Mapping):
         mask = observation.get("action_mask")
         observation = observation.get("observation")
-    if mask is None and info is not None:
+    if mask is None and isinstance(info, Mapping):
         mask = info.get("action_mask")
     if mask is None or observation is None:
         raise IllegalActionError(
             "act() needs a view and a mask: give it the environment's observation (a dict with "
             '"observation" and "action_mask"), or the vector and an info with "action_mask"'
         )
-    return np.asarray(observation), np.asarray(mask)
+    return _as_array("observation", observation), _as_array("action mask", mask)
+
+
+def _as_array(name: str, values: Any) -> NDArray[Any]:
+    """Returns an array of numbers, as NumPy understands what was handed over."""
+    try:
+        array = np.asarray(values)
+    except Exception as error:  # ragged, or an object whose own conversion may raise anything
+        raise IllegalActionError(f"{name}: an array of int8 is wanted: {error}") from None
+    if array.dtype.kind not in "biuf":
+        raise IllegalActionError(f"{name}: an array of int8 is wanted, got {_named(array)}")
+    return array
+
+
+def _as_bytes(name: str, values: Any, least: int, most: int = 127) -> Bytes:
+    """Returns an array as int8; IllegalActionError where that would change or break a value."""
+    array = _as_array(name, values)
+    if array.dtype == np.int8 and (least, most) == (-128, 127):
+        return array
+    right = (array >= least) & (array <= most)
+    if array.dtype.kind == "f":
+        right &= array == np.trunc(array)
+    if not right.all():
+        place = np.unravel_index(int(np.argmin(right)), array.shape)
+        raise IllegalActionError(
+            f"{name}: whole numbers from {least} to {most} are wanted, got {array[place].item()!r} "
+            f"at place {tuple(map(int, place))}"
+        )
+    return array.astype(np.int8, copy=False)
+
+
+def _are_words(words: Any, count: int) -> bool:
+    is_array = isinstance(words, np.ndarray)
+    return is_array and words.dtype == np.uint64 and words.shape == (count,)
+
+
+def _named(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} of shape {value.shape}"
+    return f"a {type(value).__name__}"
 
 
 def check_masks(observations: NDArray[Any], action_masks: NDArray[Any]) -> None:
@@ -195,51 +273,3 @@ def check_masks(observations: NDArray[Any], action_masks: NDArray[Any]) -> None:
             f"row {int(np.argmin(legal))}: no legal action in the mask; is it this seat's turn, "
             "and is the game still on?"
         )
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Writes a text file whole or not at all: beside its place first, then moved there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(path.name + ".part")
-    try:
-        with beside.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-def read_state(path: AgentPath) -> dict[str, Any]:
-    """Returns the content of a saved agent's JSON file.
-
-    Raises:
-        CheckpointError: No such file, no JSON, or of another format.
-    """
-    try:
-        state = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CheckpointError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except ValueError:
-        raise CheckpointError(f"{path}: is no saved player (not a JSON file)") from None
-    if not isinstance(state, dict) or state.get("format") != FORMAT:
-        raise CheckpointError(
-            f"{path}: is no player saved in format {FORMAT}; save it again with this version"
-        )
-    return state
-
-
-def _plain(random: np.random.Generator) -> dict[str, Any]:
-    state = random.bit_generator.state
-    inner = {key: value.tolist() for key, value in state["state"].items()}
-    return {**state, "state": inner, "buffer": state["buffer"].tolist()}
-
-
-def _restore(random: np.random.Generator, plain: Any, path: AgentPath) -> None:
-    try:
-        inner = {key: np.array(plain["state"][key], np.uint64) for key in ("counter", "key")}
-        buffer = np.array(plain["buffer"], np.uint64)
-        random.bit_generator.state = {**plain, "state": inner, "buffer": buffer}
-    except (KeyError, TypeError, ValueError, OverflowError):
-        raise CheckpointError(f"{path}: the state of its random numbers is broken") from None

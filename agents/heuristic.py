@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from agents.base import Agent
+from agents.base import Actions, Agent, Bytes, Words
 from agents.engine_players import HEURISTIC
 from agents.policy import heuristic_action
 from agents.view import view_to_row
@@ -51,12 +50,8 @@ class HeuristicAgent(Agent):
         self._compiled = compile_rules(self.rules)
 
     def choose(
-        self,
-        observations: NDArray[np.int8],
-        action_masks: NDArray[np.int8],
-        words: NDArray[np.uint64],
-        deterministic: bool,
-    ) -> NDArray[np.int64]:
+        self, observations: Bytes, action_masks: Bytes, words: Words, deterministic: bool, /
+    ) -> Actions:
         """Returns an action for each row; see ``Agent.choose``."""
         if self.rules is None:
             raise IllegalActionError(
@@ -95,14 +90,14 @@ class _Reader:
         self.hand_size = self.places["hand_size"].start
         self.card_width = layout.card_width
 
-    def check(self, views: NDArray[np.int8], players: int) -> None:
+    def check(self, views: Bytes, players: int) -> None:
         """Refuses views that the engine's arrays have no room for, since it does not look again.
 
         Raises:
             IllegalActionError: A view that no table of these players can show.
         """
 
-        def part(name: str, width: int | None = None) -> NDArray[np.int8]:
+        def part(name: str, width: int | None = None) -> Bytes:
             return views[:, self.places[name]][:, :width]
 
         size = part("hand_size")[:, 0]

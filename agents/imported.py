@@ -6,17 +6,20 @@ The class may be an ``Agent``, or anything with ``act_batch(observations, action
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 import inspect
 import pkgutil
 import re
+import sys
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
-from agents.base import Agent, AgentPath
+from agents.base import Actions, Agent, Bytes, Words
+from agents.saved import AgentPath, is_there
 from ohhell_env.errors import OhHellError, nearest
 from ohhell_env.rules import RulesLike
 
@@ -63,20 +66,29 @@ class ImportedAgent(Agent):
         if callable(begin):
             begin(self.rules, seat)
 
+    def close(self) -> None:
+        """Closes the object, if it knows how."""
+        close = getattr(self.player, "close", None)
+        if callable(close):
+            close()
+
+    @property
+    def fingerprint(self) -> str:
+        """The class, the SHA-256 of its file, and what the object itself calls its fingerprint."""
+        kind = type(self.player)
+        parts = [f"{kind.__module__}:{kind.__qualname__}", _digest(kind)]
+        return " ".join(filter(None, [*parts, str(getattr(self.player, "fingerprint", ""))]))
+
     def choose(
-        self,
-        observations: NDArray[np.int8],
-        action_masks: NDArray[np.int8],
-        words: NDArray[np.uint64],
-        deterministic: bool,
-    ) -> NDArray[np.int64]:
+        self, observations: Bytes, action_masks: Bytes, words: Words, deterministic: bool, /
+    ) -> Actions:
         """Returns the object's answers, as they are; see ``Agent.choose``."""
         if not self.one_by_one:
             return np.asarray(self.player.act_batch(observations, action_masks))
         rows = zip(observations, action_masks, strict=True)
         return np.asarray([self._ask(view, mask) for view, mask in rows])
 
-    def _ask(self, view: NDArray[np.int8], mask: NDArray[np.int8]) -> Any:
+    def _ask(self, view: Bytes, mask: Bytes) -> Any:
         seen = {"observation": view, "action_mask": mask}
         return self.player.act(seen, {"action_mask": mask})
 
@@ -164,6 +176,14 @@ def _takes_seed(cls: type) -> bool:
         return "seed" in inspect.signature(cls).parameters
     except (TypeError, ValueError):  # a class made in C
         return False
+
+
+def _digest(cls: type) -> str:
+    """Returns the SHA-256 of the file that a class stands in; empty where there is none."""
+    file = getattr(sys.modules.get(cls.__module__), "__file__", None)
+    if file is None or not is_there(Path(file)):
+        return ""
+    return f"sha256:{hashlib.sha256(Path(file).read_bytes()).hexdigest()}"
 
 
 def _is_player(player: Any) -> bool:

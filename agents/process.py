@@ -1,19 +1,24 @@
 """``process:COMMAND``: a player in any language, a program that answers JSON lines.
 
+Settings may stand before the command: ``process:time_limit_ms=2000:COMMAND``.
+
 ``protocol.py`` says what the lines hold, ``program.py`` runs the program.
 """
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import itertools
-from collections.abc import Callable
-from typing import Any, NoReturn, Self
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
-from agents.base import Agent, AgentPath
-from agents.program import Program, ProgramError
+from agents.base import Actions, Agent, Bytes, Words
+from agents.program import Program, ProgramError, words_of
 from agents.protocol import (
     HELLO,
     AnswerError,
@@ -24,11 +29,17 @@ from agents.protocol import (
     read_hello,
     request,
 )
+from agents.saved import AgentPath, is_there
 from ohhell_env.actions import whole_number
-from ohhell_env.errors import IllegalActionError, OhHellError
+from ohhell_env.errors import IllegalActionError, OhHellError, nearest
 from ohhell_env.rules import RulesLike
 
-__all__ = ["ProcessAgent", "ProgramError"]
+__all__ = ["ProcessAgent", "ProgramError", "make_program"]
+
+_LONGEST = 10**9
+"""Longest time limit in milliseconds, well within what the system can wait."""
+_SETTINGS = re.compile(r"((?:\w+=[^\s,:=]*,)*\w+=[^\s,:=]*:)?(.*)", re.DOTALL)
+"""Settings with a ":" behind them, or nothing; and the command."""
 
 
 class ProcessAgent(Agent):
@@ -45,7 +56,7 @@ class ProcessAgent(Agent):
         start_limit_ms: Time from the start of the program to its answer to the hello.
 
     Raises:
-        OhHellError: A limit that is no whole number from 1 on.
+        OhHellError: A limit that is no whole number from 1 on, or longer than 11 days.
     """
 
     kind = "process"
@@ -78,6 +89,12 @@ class ProcessAgent(Agent):
         self._numbers = itertools.count(1)
 
     @property
+    def fingerprint(self) -> str:
+        """The command, and the SHA-256 of each file that it names, as those files are now."""
+        digests = [f"{word} sha256:{_digest(word)}" for word in _files(self.command)]
+        return "; ".join([self.command, *digests])
+
+    @property
     def pid(self) -> int | None:
         """Number of the program's process; None while it does not run."""
         running = self._program is not None and self._program.running
@@ -91,11 +108,6 @@ class ProcessAgent(Agent):
             IllegalActionError: There is no such seat.
         """
         super().begin(rules, seat)
-        assert self.rules is not None
-        if seat is not None and not 0 <= seat < self.rules.players:
-            raise IllegalActionError(
-                f"seat: 0 to {self.rules.players - 1} at this table, got {seat!r}"
-            )
         if self.pid is None:
             self._start()
 
@@ -109,12 +121,8 @@ class ProcessAgent(Agent):
         self._program = program
 
     def choose(
-        self,
-        observations: NDArray[np.int8],
-        action_masks: NDArray[np.int8],
-        words: NDArray[np.uint64],
-        deterministic: bool,
-    ) -> NDArray[np.int64]:
+        self, observations: Bytes, action_masks: Bytes, words: Words, deterministic: bool, /
+    ) -> Actions:
         """Returns an action for each row; see ``Agent.choose``.
 
         Raises:
@@ -124,7 +132,7 @@ class ProcessAgent(Agent):
         rows = zip(observations, action_masks, strict=True)
         return np.array([self._decide(view, mask) for view, mask in rows], np.int64)
 
-    def _decide(self, vector: NDArray[np.int8], mask: NDArray[np.int8]) -> int:
+    def _decide(self, vector: Bytes, mask: Bytes) -> int:
         program = self._program
         if self.rules is None or self.seat is None:
             missing = "rules and seat" if self.rules is None else "seat (None until now)"
@@ -163,13 +171,6 @@ class ProcessAgent(Agent):
             self._program.close()
             self._program = None
 
-    def __enter__(self) -> Self:
-        """Returns the agent."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_program": None, "listen": None}
 
@@ -180,8 +181,59 @@ class ProcessAgent(Agent):
         )
 
 
+def make_program(spec: str, seed: int | None, settings: Mapping[str, Any]) -> ProcessAgent:
+    """Returns the player of a command that settings may stand before.
+
+    >>> agent = make_program("time_limit_ms=2000,start_limit_ms=60000:./bot --level 3", None, {})
+    >>> agent.command, agent.time_limit_ms, agent.start_limit_ms
+    ('./bot --level 3', 2000, 60000)
+
+    Args:
+        spec: The command, or "name=number,name=number:" and the command.
+        seed: As in ``ProcessAgent``.
+        settings: More settings by name.
+
+    Raises:
+        OhHellError: A setting that it does not have, has twice, or that is out of range.
+    """
+    before, command = _SETTINGS.fullmatch(spec).groups()  # type: ignore[union-attr]
+    pairs: list[tuple[str, Any]] = []
+    for setting in before[:-1].split(",") if before else []:
+        name, _, value = setting.partition("=")
+        pairs.append((name, int(value) if re.fullmatch("[0-9]{1,18}", value) else value))
+    pairs += settings.items()
+    allowed = list(inspect.signature(ProcessAgent).parameters)[2:]
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name not in allowed:
+            hint = nearest(name, allowed)
+            raise OhHellError(f"player 'process:{spec}' has no setting {name!r}: {hint}")
+        if name in found:
+            raise OhHellError(f"player 'process:{spec}': {name} is given twice; give it once")
+        found[name] = value
+    return ProcessAgent(command, seed, **found)
+
+
+def _files(command: str) -> list[str]:
+    try:
+        words = dict.fromkeys(words_of(command))
+    except ProgramError:
+        return []
+    return [word for word in words if is_there(Path(word)) and Path(word).is_file()]
+
+
+def _digest(file: str) -> str:
+    try:
+        with Path(file).open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        return f"unreadable ({error.strerror})"
+
+
 def _limit(name: str, value: Any) -> int:
     number = whole_number(value)
-    if number is None or number < 1:
-        raise OhHellError(f"{name}: a whole number of milliseconds from 1 on, got {value!r}")
+    if number is None or not 1 <= number <= _LONGEST:
+        raise OhHellError(
+            f"{name}: a whole number of milliseconds from 1 to {_LONGEST}, got {value!r}"
+        )
     return number

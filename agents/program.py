@@ -140,15 +140,25 @@ class Program:
         self._end()
 
 
-def _start(command: str) -> subprocess.Popen[bytes]:
-    if sys.platform == "win32":
-        raise ProgramError("programs as players need pipes with time limits, which Windows lacks")
+def words_of(command: str) -> list[str]:
+    """Returns the words of a command line, split as a shell does.
+
+    Raises:
+        ProgramError: It has none, or an open quotation.
+    """
     try:
         words = shlex.split(command)
     except ValueError as error:
         raise ProgramError(f"program {command!r} cannot be started: {error}") from None
     if not words:
         raise ProgramError("a program as a player needs its command: process:./my_bot --level 3")
+    return words
+
+
+def _start(command: str) -> subprocess.Popen[bytes]:
+    if sys.platform == "win32":
+        raise ProgramError("programs as players need pipes with time limits, which Windows lacks")
+    words = words_of(command)
     pipe = subprocess.PIPE
     try:  # a group of its own: what it starts can be ended with it, and Ctrl-C is ours to handle
         return subprocess.Popen(

@@ -5,9 +5,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from agents.base import Agent
+from agents.base import Actions, Agent, Bytes, Words
 from agents.engine_players import RANDOM, place_of
 from ohhell_env.engine.caching import entry
 
@@ -25,12 +24,8 @@ class RandomAgent(Agent):
     engine_player = RANDOM
 
     def choose(
-        self,
-        observations: NDArray[np.int8],
-        action_masks: NDArray[np.int8],
-        words: NDArray[np.uint64],
-        deterministic: bool,
-    ) -> NDArray[np.int64]:
+        self, observations: Bytes, action_masks: Bytes, words: Words, deterministic: bool, /
+    ) -> Actions:
         """Returns an action for each row; see ``Agent.choose``."""
         chosen = np.empty(len(action_masks), np.int64)
         _draw(action_masks, words, chosen)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import agents
 from agents import RandomAgent
-from ohhell_env.errors import OhHellError
+from ohhell_env.errors import IllegalActionError, OhHellError
 from ohhell_env.game import Game
 from tests.agents.views import view
 from tests.train.players import Lowest
@@ -29,6 +31,11 @@ class Batch:
         self.begun = rules.name, seat
     def act_batch(self, observations, action_masks):
         return action_masks.argmax(axis=1)
+
+class Closes(Batch):
+    closed, fingerprint = 0, "second try"
+    def close(self):
+        self.closed += 1
 
 class Breaks:
     def __init__(self):
@@ -78,6 +85,29 @@ def test_an_agent_is_taken_as_it_is() -> None:
     agent = agents.make("their_bots.clever:Mine", seed=3)
     assert isinstance(agent, RandomAgent)
     assert type(agents.make("tests.train.players:Lowest")) is Lowest
+
+
+def test_its_class_file_and_own_words_are_its_fingerprint() -> None:
+    digest = hashlib.sha256(MODULE.encode()).hexdigest()
+    plain = agents.make("their_bots.clever:Batch").fingerprint
+    assert plain == f"their_bots.clever:Batch sha256:{digest}"
+    own = agents.make("their_bots.clever:Closes").fingerprint
+    assert own == f"their_bots.clever:Closes sha256:{digest} second try"
+
+
+def test_close_is_handed_on_where_there_is_one() -> None:
+    with agents.make("their_bots.clever:Closes") as agent:
+        pass
+    assert agent.player.closed == 1  # type: ignore[attr-defined]
+    agents.make("their_bots.clever:OnlyAct").close()
+
+
+@pytest.mark.parametrize("seat", [-1, 4, 99, "0"])
+def test_a_seat_that_is_not_there_is_not_handed_on(seat: Any) -> None:
+    agent = agents.make("their_bots.clever:Batch")
+    with pytest.raises(IllegalActionError, match="seat: 0 to 3"):
+        agent.begin("oh_hell", seat)
+    assert agent.player.begun is None  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
