@@ -10,16 +10,17 @@ from __future__ import annotations
 import numpy as np
 
 from agents.policy import heuristic_action
-from ohhell_env.engine import encode, kernel
-from ohhell_env.engine.bits import ZERO, add, count, mix, nth
+from ohhell_env.engine import dealing, encode, kernel, scoring
+from ohhell_env.engine.bits import ONE, ZERO, add, count, lowest, mix, nth
 from ohhell_env.engine.caching import entry, inline
 from ohhell_env.engine.layout import BID_BASE, Phase
 
 OUTSIDE, RANDOM, HEURISTIC = -1, 0, 1
 """Numbers of the engine's players; ``OUTSIDE`` is a seat whose player lives elsewhere."""
 
-_BID, _PLAY = int(Phase.BID), int(Phase.PLAY)
+_BID, _PLAY, _SCORED = int(Phase.BID), int(Phase.PLAY), int(Phase.SCORED)
 _STEP = np.uint64(0x9E3779B97F4A7C15)
+_DECISIONS = np.uint64(64)  # more than a seat makes in one deal
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
@@ -59,19 +60,30 @@ def engine_action(row, rules, player, word):
 
 @inline
 def decision_number(row):
-    """Returns which decision of the deal the seat to act makes: 0 the bid, then its cards."""
-    return np.uint64(1 + np.int64(row.trick_number)) if row.phase == _PLAY else ZERO
+    """Returns which decision the seat to act makes: of each deal 0 is the bid, then its cards."""
+    of_deal = np.uint64(1 + np.int64(row.trick_number)) if row.phase == _PLAY else ZERO
+    return np.uint64(row.deal) * _DECISIONS + of_deal
+
+
+@inline
+def only_action(row):
+    """Returns the one legal action of the seat to act, or -1 where it has a choice."""
+    if row.legal & (row.legal - ONE) != ZERO:
+        return np.int64(-1)
+    return lowest(row.legal) + BID_BASE if row.phase == _BID else lowest(row.legal)
 
 
 @entry
-def play_on(games, rules, players, keys):
-    """Plays every table on until its deal is over or a seat must act that is nobody's here.
+def play_on(games, rules, players, keys, log):
+    """Plays every table on until it is over or a seat has a choice that is nobody's here.
 
     Args:
         games: ``GAME`` rows (N,), each dealt.
         rules: ``RULES`` row.
         players: int8 (N, seats), the engine's player in each seat, or ``OUTSIDE``.
         keys: uint64 (N, seats), the random key of each seat.
+        log: int8 (N, deals, 2 + 2 * seats), written in place when a deal is over: hand size,
+            dealer, bids by seat, tricks by seat.
 
     Returns:
         The number of decisions made.
@@ -79,15 +91,62 @@ def play_on(games, rules, players, keys):
     decisions = 0
     for index in range(len(games)):
         row = games[index]
-        while row.phase <= _PLAY:
+        while True:
+            if row.phase > _PLAY:
+                write_deal(row, rules[0], log[index])
+                if row.phase != _SCORED:
+                    break
+                dealing.next_deal(row, rules[0])
             seat = np.int64(row.seat)
             player = players[index, seat]
             if player == OUTSIDE:
-                break
-            word = word_of(keys[index, seat], decision_number(row))
-            kernel.apply(row, rules[0], engine_action(row, rules[0], player, word))
+                action = only_action(row)
+                if action < 0:
+                    break
+            else:
+                word = word_of(keys[index, seat], decision_number(row))
+                action = engine_action(row, rules[0], player, word)
+            kernel.apply(row, rules[0], action)
             decisions += 1
     return decisions
+
+
+@inline
+def write_deal(row, rules, log):
+    """Writes what became of a deal that is over into its line of a table's log."""
+    line = log[np.int64(0) if rules.one_deal else np.int64(row.deal)]
+    players = rules.players
+    line[0], line[1] = row.hand_size, row.dealer
+    for seat in range(players):
+        line[2 + seat] = row.bids[seat]
+        line[2 + players + seat] = row.tricks_won[seat]
+
+
+@entry
+def action_one(games, rules, player, key):
+    """Returns what one of the engine's players does at table 0, or the seat's only action.
+
+    Args:
+        games: ``GAME`` rows; row 0 is meant.
+        rules: ``RULES`` row.
+        player: Number of the engine's player, or ``OUTSIDE``.
+        key: uint64, the random key of the seat to act.
+
+    Returns:
+        An action code; -1 where an ``OUTSIDE`` player has a choice.
+    """
+    row = games[0]
+    if player == OUTSIDE:
+        return only_action(row)
+    return engine_action(row, rules[0], player, word_of(key, decision_number(row)))
+
+
+@entry
+def results_all(games, rules, shares, paid):
+    """Writes every table's win shares and settlement (float64 (N, seats) each) from its scores."""
+    for index in range(len(games)):
+        scoring.win_shares(games[index], rules[0], shares[index])
+        scoring.settle(games[index], rules[0], paid[index])
 
 
 @entry

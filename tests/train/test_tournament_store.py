@@ -44,7 +44,7 @@ class StopError(Exception):
 def stop_after(calls: int) -> Any:
     left = [calls]
 
-    def progress(done: int, total: int) -> None:
+    def progress(standings: Any) -> None:
         left[0] -= 1
         if left[0] < 0:
             raise StopError
@@ -91,8 +91,8 @@ def test_what_is_stored_is_not_played_again(
     played = []
     inline = runner_module.play_inline
 
-    def counted(deals: Any, field: Any, units: Any) -> Any:
-        for each in inline(deals, field, units):
+    def counted(room: Any, units: Any) -> Any:
+        for each in inline(room, units):
             played.append(each)
             yield each
 
@@ -123,7 +123,7 @@ import os, signal, sys
 from train.tournament import run_tournament, store
 store.FLUSH_SECONDS = 0.0
 left = int(sys.argv[2])
-def progress(done, total):
+def progress(standings):
     global left
     left -= 1
     if left < 0:
@@ -224,7 +224,7 @@ def test_a_saved_player_is_known_by_its_content(tmp_path: Path) -> None:
 
 def test_begin_anew_and_keep_the_old(tmp_path: Path, finished: Path) -> None:
     path = Path(shutil.copy(finished, tmp_path / "t.sqlite"))
-    assert play(path, seed=4, fresh=True).seed == 4
+    assert play(path, seed=4, fresh=True).deals.seed == 4
     assert (tmp_path / "t.old-1.sqlite").read_bytes() == finished.read_bytes()
     assert set_aside(path) == tmp_path / "t.old-2.sqlite"
     assert set_aside(path) is None
@@ -286,10 +286,12 @@ def test_the_deals_as_an_array(finished: Path) -> None:
         assert list(store.entrants) == ["random", "heuristic", "sometimes"]
         assert store.about["seed"] == 3
     pair = deals[(deals["one"] == 2) & (deals["field"] == 1)].reshape(BLOCKS, 3, 3)
-    assert (pair["points"] == outcome.points).all()
-    assert (pair["bid"] == outcome.bids).all()
-    assert (pair["tricks"] == outcome.tricks).all()
-    assert (pair["hand_size"][:, 0, 0] == outcome.hand_sizes).all()
+    assert (pair["points"] == outcome["scores"]).all()
+    assert (pair["bid"] == outcome["bids"][:, :, 0]).all()
+    assert (pair["tricks"] == outcome["tricks"][:, :, 0]).all()
+    assert (pair["hand_size"] == outcome["hand_sizes"]).all()
+    assert (pair["counts"] == np.eye(3, dtype=bool)).all()
+    assert (pair["entrant"] == np.where(np.eye(3), 2, 1)).all()
     assert (pair["block"][:, 0, 0] == np.arange(BLOCKS)).all()
     assert (pair["rotation"][0] == [[0] * 3, [1] * 3, [2] * 3]).all()
     assert (pair["seat"][0] == [[0, 1, 2]] * 3).all()
@@ -298,8 +300,9 @@ def test_the_deals_as_an_array(finished: Path) -> None:
 def test_the_sums_in_sql(finished: Path) -> None:
     results = play(None).to_dict()
     query = """
-        SELECT a.name, b.name, AVG(3 * own_points - all_points) / 2 / 3, AVG(own_made) / 3
-        FROM blocks JOIN entrants a ON a.id = one JOIN entrants b ON b.id = field
+        SELECT a.name, b.name, SUM(points - others) / SUM(tables), 1.0 * SUM(made) / SUM(deals)
+        FROM sums JOIN units ON units.id = unit
+        JOIN entrants a ON a.id = one JOIN entrants b ON b.id = field
         GROUP BY one, field"""
     with sqlite3.connect(finished) as connection:
         rows = connection.execute(query).fetchall()
@@ -314,7 +317,7 @@ def test_the_sums_in_sql(finished: Path) -> None:
 def test_a_store_can_be_read_while_it_is_written(tmp_path: Path) -> None:
     store, seen = tmp_path / "t.sqlite", []
 
-    def progress(done: int, total: int) -> None:
+    def progress(standings: Any) -> None:
         with open_store(store) as kept:
             seen.append(len(kept.units()))
 
@@ -338,8 +341,8 @@ def test_ctrl_c_is_one_line_and_keeps_what_was_played(
 ) -> None:
     inline = runner_module.play_inline
 
-    def interrupted(deals: Any, field: Any, units: Any) -> Any:
-        yield next(inline(deals, field, units))
+    def interrupted(room: Any, units: Any) -> Any:
+        yield next(inline(room, units))
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:

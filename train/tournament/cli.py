@@ -15,6 +15,7 @@ from train.tournament.executors import use_one_thread
 from train.tournament.report import print_report
 from train.tournament.results import Results, check_writable
 from train.tournament.runner import run_tournament
+from train.tournament.standings import Standings
 from train.tournament.store import STORE
 
 
@@ -90,8 +91,8 @@ class _Watched:
         self._task = self._bar.add_task("tournament", total=None)
         self._console, self._out = console, out
 
-    def __call__(self, done: int, total: int) -> None:
-        self._bar.update(self._task, completed=done, total=total)
+    def __call__(self, standings: Standings) -> None:
+        self._bar.update(self._task, completed=standings.done, total=standings.total)
 
     def __enter__(self) -> Self:
         self._bar.start()

@@ -2,8 +2,8 @@
 
 Players are asked about many tables at once. One that raises or answers something illegal has made a
 fault: the tournament makes a random legal move in its place, counts it, and goes on. From
-``FAULT_LIMIT`` faults on it is disqualified: it is not asked any more, and every move made in its
-place is one more fault.
+``FAULT_LIMIT`` faults in one unit of work on it is disqualified there: it is not asked any more,
+and every move made in its place is one more fault. Nobody is asked where one action alone is legal.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 import agents
 from agents.base import Agent
-from agents.engine_players import OUTSIDE
+from agents.engine_players import HEURISTIC, OUTSIDE, RANDOM
 from ohhell_env.errors import CheckpointError, OhHellError
 from ohhell_env.rules import Rules
 
@@ -29,7 +29,11 @@ BATCH = 256
 not depend on how many tables happen to wait; what is missing is filled up with copies."""
 
 FAULT_LIMIT = 25
-"""Faults of an entrant that is still asked: that many disqualify it."""
+"""Faults that disqualify an entrant for the rest of a unit of work."""
+
+MOST_ENTRANTS = 1000
+"""Entrants of one tournament at most."""
+_LONGEST = 500  # characters kept of the message of a fault
 
 EntrantLike = str | tuple[str, Any]
 """A player's name or path (``agents.make``), ``name=`` before it to call it otherwise, or a pair of
@@ -51,6 +55,10 @@ class Entrant:
     """Decisions asked from outside the engine."""
     seconds: float = 0.0
     """Time that they took."""
+    was_disqualified: bool = False
+    """Whether it was disqualified in any unit of work."""
+    ours: bool = False
+    """Whether the tournament made the player, and closes it."""
     word: np.uint64 = field(init=False)
     """A number made from the name, for its random streams."""
 
@@ -61,18 +69,26 @@ class Entrant:
     @property
     def engine_player(self) -> int:
         """Number of the player inside the engine, or ``OUTSIDE``."""
-        number = getattr(self.player, "engine_player", None)
-        return OUTSIDE if number is None else number
+        if not isinstance(self.player, Agent):
+            return OUTSIDE
+        number = self.player.engine_player
+        return number if number in (RANDOM, HEURISTIC) else OUTSIDE
 
     @property
     def disqualified(self) -> bool:
         """Whether it has made too many faults to be asked any more."""
-        return self.faults >= FAULT_LIMIT
+        return disqualifies(self.faults)
 
     @property
     def layout_name(self) -> str:
         """Layout of the observations that the player reads."""
-        return getattr(self.player, "layout_name", "default")
+        name = getattr(self.player, "layout_name", "default")
+        return name if isinstance(name, str) else "default"
+
+    def close(self) -> None:
+        """Ends what the player holds, a program for instance, if the tournament made it."""
+        if self.ours:
+            getattr(self.player, "close", _nothing)()
 
     def ask(
         self,
@@ -112,7 +128,12 @@ class Entrant:
             self._note(error)
 
     def _note(self, error: Exception) -> None:
-        self.first_fault = self.first_fault or f"{type(error).__name__}: {error}"
+        if not self.first_fault:
+            try:
+                text = str(error)
+            except Exception:
+                text = "(its message cannot be read)"
+            self.first_fault = _printable(f"{type(error).__name__}: {text}")[:_LONGEST]
 
     def _ask_batch(
         self,
@@ -158,6 +179,20 @@ class Entrant:
         return actions
 
 
+def disqualifies(faults: int) -> bool:
+    """Whether so many faults in one unit of work disqualify an entrant."""
+    return faults >= FAULT_LIMIT
+
+
+def _nothing() -> None:
+    pass
+
+
+def _printable(text: str) -> str:
+    """Returns a text that every terminal and file can take."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def _says(player: Any, what: str) -> bool:
     """Whether a player has said yes to a question of ``Agent``."""
     return getattr(player, what, False) is True
@@ -186,22 +221,28 @@ def make_entrants(entrants: Sequence[EntrantLike], rules: Rules, seed: int) -> l
         OhHellError: Fewer than two, an unknown player, two of one name, or a name with a "|".
         CheckpointError: A player that cannot play under these rules.
     """
-    if isinstance(entrants, str) or len(entrants) < 2:
-        raise OhHellError(f"a tournament needs at least two entrants, got {entrants!r}")
+    if not isinstance(entrants, list | tuple) or not 2 <= len(entrants) <= MOST_ENTRANTS:
+        raise OhHellError(
+            f"a tournament is played by a list of 2 to {MOST_ENTRANTS} entrants, got {entrants!r}"
+        )
     made: list[Entrant] = []
     for wish in entrants:
         name, player = _named(wish, seed)
-        if any(name == other.name for other in made):
-            raise OhHellError(
-                f"two entrants are called {name!r}; give one another name: second={name}"
-            )
-        if "|" in name or not name:
-            raise OhHellError(f"an entrant's name must not be empty nor hold a '|', got {name!r}")
+        _check_name(name, made)
         begin = getattr(player, "begin", None)
         if begin is not None:
             begin(rules, None)
-        made.append(Entrant(name, player))
+        made.append(Entrant(name, player, ours=isinstance(wish, str) or isinstance(wish[1], str)))
     return made
+
+
+def _check_name(name: str, made: list[Entrant]) -> None:
+    if any(name == other.name for other in made):
+        raise OhHellError(f"two entrants are called {name!r}; give one another name: second={name}")
+    if "|" in name or not name or not name.isprintable():
+        raise OhHellError(
+            f"an entrant's name must be printable, not empty, and without '|', got {name!r}"
+        )
 
 
 def _named(wish: EntrantLike, seed: int) -> tuple[str, Any]:

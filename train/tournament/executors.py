@@ -22,9 +22,9 @@ from typing import Any
 
 from ohhell_env.errors import OhHellError
 from ohhell_env.rules import Rules
-from train.tournament.entrants import Entrant, EntrantLike, make_entrants
+from train.tournament.entrants import EntrantLike, make_entrants
 from train.tournament.tables import Deals
-from train.tournament.units import Part, Unit, play_unit
+from train.tournament.units import Part, Room, Unit
 
 Played = tuple[Unit, Part]
 """A unit and what happened in it."""
@@ -50,34 +50,41 @@ class Setup:
     rules: Rules
     seed: int
     hand_size: int | None
+    episode: str
     entrants: bytes
     """The entrants as they were asked for, pickled."""
 
-    def made(self) -> tuple[Deals, list[Entrant]]:
-        """Returns the deals and the entrants."""
-        wishes = pickle.loads(self.entrants)
-        deals = Deals(self.rules, self.seed, self.hand_size)
-        return deals, make_entrants(wishes, self.rules, self.seed)
+    @classmethod
+    def of(cls, deals: Deals, wishes: Sequence[EntrantLike]) -> Setup:
+        """Returns what workers need to know.
+
+        Raises:
+            OhHellError: An entrant that cannot be sent to another process.
+        """
+        entrants = _pickled(wishes)
+        return cls(deals.rules, deals.seed, deals.hand_size, deals.episode, entrants)
+
+    def made(self) -> Room:
+        """Returns deals and entrants."""
+        deals = Deals(self.rules, self.seed, self.hand_size, self.episode)
+        return Room(deals, make_entrants(pickle.loads(self.entrants), self.rules, self.seed))
 
 
-def play_inline(deals: Deals, field: list[Entrant], units: Iterable[Unit]) -> Generator[Played]:
+def play_inline(room: Room, units: Iterable[Unit]) -> Generator[Played]:
     """Plays units one after the other in this process.
 
     Yields:
         Each unit and what happened in it.
     """
     for unit in units:
-        yield unit, play_unit(deals, field, unit)
+        yield unit, room.play(unit)
 
 
-def play_in_processes(
-    deals: Deals, wishes: Sequence[EntrantLike], units: Sequence[Unit], workers: int
-) -> Generator[Played]:
+def play_in_processes(setup: Setup, units: Sequence[Unit], workers: int) -> Generator[Played]:
     """Plays units in worker processes, each with one thread.
 
     Args:
-        deals: The deals.
-        wishes: The entrants as they were asked for.
+        setup: The tournament.
         units: The units.
         workers: Number of processes at most.
 
@@ -85,9 +92,8 @@ def play_in_processes(
         Each unit and what happened in it, as they come.
 
     Raises:
-        OhHellError: An entrant that cannot be sent to another process, or a worker that died.
+        OhHellError: A worker died.
     """
-    setup = Setup(deals.rules, deals.seed, deals.hand_size, _pickled(wishes))
     pool: list[_Worker] = []
     try:
         for _ in range(min(workers, len(units))):
@@ -164,11 +170,12 @@ def _work(pipe: Connection, setup: Setup) -> None:
     with contextlib.suppress(EOFError, BrokenPipeError):
         try:
             use_one_thread()
-            deals, field = setup.made()
+            room = setup.made()
             use_one_thread()
-            while True:
-                unit = pipe.recv()
-                pipe.send((unit, play_unit(deals, field, unit)))
+            with contextlib.closing(room):
+                while True:
+                    unit = pipe.recv()
+                    pipe.send((unit, room.play(unit)))
         except (EOFError, BrokenPipeError):
             raise
         except Exception as error:

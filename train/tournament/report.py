@@ -9,60 +9,109 @@ from rich.table import Table
 
 from train.tournament.results import Results
 
+_PAIRS = 30
+_WARNINGS = 10
+"""Pairs and warnings shown at most; the files have them all."""
+
 
 def print_report(results: Results, console: Console | None = None) -> None:
-    """Prints standings and differences, each with its 95 % interval."""
+    """Prints standings and differences, each with its 95 % interval, and what to beware of."""
     console = console or Console()
     data = results.to_dict()
-    size = results.hand_size
-    cards = "hand sizes of the schedule" if size is None else f"{size} cards"
-    console.print(
-        f"{data['variant']}, {data['players']} players, {cards}: {data['blocks']} deal blocks, "
-        f"seed {data['seed']}; every deal in every seat",
-        highlight=False,
-    )
-    console.print(_standings(data["entrants"]))
-    console.print(_differences(data["pairs"]))
+    say = _Say(console)
+    say(headline(data))
+    console.print(_standings(data))
+    if len(data["pairs"]) <= _PAIRS:
+        console.print(_differences(data))
     for entrant in results.entrants:
         if entrant.faults:
-            out = "; disqualified, not asked any more" if entrant.disqualified else ""
-            console.print(
+            out = "; disqualified, not asked any more" if entrant.was_disqualified else ""
+            say(
                 f"{entrant.name}: {entrant.faults} faults, each replaced by a random legal move"
                 f"{out}; the first: {entrant.first_fault}",
                 style="bold red",
-                markup=False,
-                highlight=False,
             )
+    notes = [text for text in data["warnings"] if "fault" not in text]
+    for text in notes[:_WARNINGS]:
+        say(text, style="yellow")
+    if len(notes) > _WARNINGS:
+        say(f"... and {len(notes) - _WARNINGS} more in results.json", style="yellow")
 
 
-def _standings(entrants: dict[str, Any]) -> Table:
-    table = Table(title="Points a deal, alone against a field of each other entrant")
+class _Say:
+    """Prints plain sentences."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def __call__(self, text: str, style: str | None = None) -> None:
+        self._console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def headline(data: dict[str, Any]) -> str:
+    """Returns what was played, in one line, from the content of ``results.json``."""
+    size, game = data["hand_size"], data["episode"] == "game"
+    cards = "whole games" if game else "hand sizes of the schedule"
+    cards = cards if size is None else f"{size} card{'s' if size > 1 else ''}"
+    mixed = "" if data["design"] == "field" else "mixed tables, "
+    what = "game" if game else "deal"
+    text = (
+        f"{data['variant']}, {data['players']} players, {cards}: {mixed}{data['blocks']:,} {what} "
+        f"blocks, seed {data['seed']}; every {what} in every seat"
+    )
+    if data["stop"] is None:
+        return text
+    when = "stopped early" if data["blocks"] < data["planned_blocks"] else "not settled"
+    return f"{text}; {when}, intervals hold at any time"
+
+
+def _standings(data: dict[str, Any]) -> Table:
+    game = data["episode"] == "game"
+    what = "Score of a game" if game else "Points a deal"
+    how = "alone against a field of each other entrant" if data["design"] == "field" else "mixed"
+    table = Table(title=f"{what}, {how}")
     table.add_column("entrant", overflow="fold")
-    for heading in ("points, 95 %", "over the others", "made", "wins", "rating", "faults"):
+    paid = any("settlement" in row for row in data["entrants"].values())
+    headings = ["points, 95 %", "over the others", "made", "wins", "rating", "faults"]
+    if paid:
+        headings.insert(4, "paid")
+    for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
-    for name, row in sorted(entrants.items(), key=lambda item: -item[1]["difference"]):
-        rating = row["rating"]
-        table.add_row(
-            name,
+    for name, row in sorted(data["entrants"].items(), key=lambda item: -item[1]["difference"]):
+        cells = [
             f"{row['mean_points']:.2f}{_half(row['ci95'])}",
             f"{row['difference']:+.2f}{_half(row['difference_ci95'])}",
             f"{row['made_rate']:.3f}",
-            f"{row['win_share']:.3f}",
-            "-" if rating is None else f"{rating['mu']:.1f}",
+            f"{row['win_share']:.3f}{_half(row['win_share_ci95'], 3) if game else ''}",
+            rating_text(row["rating"]),
             str(row["faults"]),
-        )
+        ]
+        if paid:
+            cells.insert(4, f"{row['settlement']:+.2f}{_half(row['settlement_ci95'])}")
+        table.add_row(name, *cells)
     return table
 
 
-def _differences(pairs: dict[str, Any]) -> Table:
-    table = Table(title="Difference in points a deal: one seat against the rest of the table")
-    for heading in ("one", "field of"):
+def rating_text(rating: dict[str, float | None] | None) -> str:
+    """Returns a rating: skill over the anchor if there is one, else mu, with twice its sigma."""
+    if rating is None:
+        return "-"
+    if rating["above_anchor"] is None:
+        return f"{rating['mu']:.1f} ± {2 * (rating['sigma'] or 0.0):.1f}"
+    return f"{rating['above_anchor']:+.1f} ± {2 * (rating['above_anchor_sigma'] or 0.0):.1f}"
+
+
+def _differences(data: dict[str, Any]) -> Table:
+    field = data["design"] == "field"
+    what = "one seat against the rest of the table" if field else "of two at one table"
+    table = Table(title=f"Difference in points: {what}")
+    for heading in ("one", "field of" if field else "and"):
         table.add_column(heading, overflow="fold")
-    for heading in ("difference", "95 %", "made"):
+    for heading in ("difference", "95 %", "blocks"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for names, row in pairs.items():
-        difference, made = f"{row['difference']:+.3f}", f"{row['made_rate']:.3f}"
-        table.add_row(*names.split("|"), difference, _span(row["ci95"]), made)
+    for names, row in data["pairs"].items():
+        difference, blocks = f"{row['difference']:+.3f}", f"{row['blocks']:,}"
+        table.add_row(*names.split("|"), difference, _span(row["ci95"]), blocks)
     return table
 
 
@@ -70,5 +119,5 @@ def _span(ci95: list[float] | None) -> str:
     return "-" if ci95 is None else " to ".join(f"{bound:+.2f}" for bound in ci95)
 
 
-def _half(ci95: list[float] | None) -> str:
-    return "" if ci95 is None else f" ± {(ci95[1] - ci95[0]) / 2:.2f}"
+def _half(ci95: list[float] | None, digits: int = 2) -> str:
+    return "" if ci95 is None else f" ± {(ci95[1] - ci95[0]) / 2:.{digits}f}"

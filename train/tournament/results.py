@@ -1,16 +1,17 @@
 """``Results``: what a tournament found out, with error bars; its files.
 
-The unit is the block: one deal, played with the entrant in every seat. A block's difference is the
-mean over these rotations of the entrant's points less the mean points of the others at the table.
-Blocks are independent, rotations are not, so intervals are those of the means of blocks.
+Every interval is one over blocks, see ``figures.py``; what intervals are made of is in
+``statistics.py``. The fields of ``results.json`` are described in ``docs/tournament.md``.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import platform
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -18,34 +19,42 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from agents.base import write_whole
 from ohhell_env import __version__
 from ohhell_env.errors import OhHellError
-from ohhell_env.rules import Rules
+from train.tournament import statistics
 from train.tournament.entrants import Entrant
+from train.tournament.figures import Figures, Floats, Pairing
 from train.tournament.rating import rate
-from train.tournament.statistics import interval
-from train.tournament.tables import Outcome
+from train.tournament.statistics import Comparison
+from train.tournament.tables import Blocks, Deals, Inside
 
 RESULTS, TIMINGS = "results.json", "timings.json"
 _DIGITS = 6
-_Floats = NDArray[np.float64]
+_APART = 0.2
+"""Share of its width by which an interval may differ from the bootstrap's without a warning."""
 
 
 @dataclass(frozen=True)
 class Results:
-    """A finished tournament of the design "field"."""
+    """A finished tournament."""
 
-    rules: Rules
-    seed: int
-    hand_size: int | None
+    deals: Deals
+    design: str
     entrants: list[Entrant]
-    outcomes: dict[tuple[int, int], Outcome]
-    """By (entrant, entrant of the field), as places in ``entrants``."""
+    outcomes: Mapping[Pairing, Blocks]
+    """What happened, by (entrant, entrant of the field); of a mixed tournament under one key."""
+    inside: Inside
+    """What the engine did, added up."""
     seconds: float
     """Time that the play took, added up over all worker processes."""
+    anchor: str | None = None
+    """Entrant that is the zero of the ratings."""
+    stop: float | None = None
+    """Precision at which the tournament was to stop; None: it was not to."""
+    planned: int | None = None
+    """Number of blocks at most, where it was to stop."""
 
     @property
     def names(self) -> list[str]:
@@ -55,86 +64,162 @@ class Results:
     @property
     def blocks(self) -> int:
         """Number of deal blocks."""
-        return len(next(iter(self.outcomes.values())).hand_sizes)
+        return len(next(iter(self.outcomes.values())))
 
-    def _own(self, place: int, name: str) -> NDArray[Any]:
-        """Returns a figure of an entrant's own seat: (fields, blocks, rotations)."""
-        met = [outcome for (one, _), outcome in self.outcomes.items() if one == place]
-        return np.stack([_diagonal(getattr(outcome, name)) for outcome in met])
+    @property
+    def alone(self) -> bool:
+        """Whether one entrant sits alone against a field, and only it counts."""
+        return self.design == "field"
 
     @cached_property
-    def differences(self) -> _Floats:
-        """Points less the mean of the others': (entrants, blocks), mean over all fields."""
-        return np.stack(
-            [
-                np.mean([_difference(o) for (one, _), o in self.outcomes.items() if one == p], 0)
-                for p in range(len(self.entrants))
-            ]
-        )
+    def figures(self) -> Figures:
+        """Everything by block."""
+        return Figures(self.outcomes, len(self.entrants), self.blocks, self.alone)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the results as plain data; equal for equal seeds, without times."""
-        ratings = rate(self.names, self.differences.T)
-        return {
-            "design": "field",
-            "variant": self.rules.name,
-            "rules": self.rules.to_dict(),
-            "players": self.rules.players,
-            "hand_size": self.hand_size,
-            "seed": self.seed,
+        return self._plain
+
+    @cached_property
+    def _plain(self) -> dict[str, Any]:
+        rules = self.deals.rules
+        comparisons = self._comparisons()
+        plain = {
+            "design": self.design,
+            "episode": self.deals.episode,
+            "variant": rules.name,
+            "rules": rules.to_dict(),
+            "players": rules.players,
+            "hand_size": self.deals.hand_size,
+            "seed": self.deals.seed,
             "blocks": self.blocks,
+            "planned_blocks": self.blocks if self.planned is None else self.planned,
+            "stop": self.stop,
+            "anchor": self.anchor,
             "versions": versions(),
-            "entrants": {
-                name: self._entrant(place) | {"rating": _rounded(ratings[name])}
-                for place, name in enumerate(self.names)
-            },
-            "pairs": {
-                f"{self.names[one]}|{self.names[other]}": _pair(outcome)
-                for (one, other), outcome in sorted(self.outcomes.items())
-            },
+            "entrants": self._entrants(),
+            "pairs": dict(self._pairs()),
+            "comparisons": comparisons,
         }
+        return plain | {"warnings": self._warnings(plain)}
+
+    def _interval(self, values: Floats) -> tuple[float, tuple[float, float] | None]:
+        """Returns a mean and its interval, which holds at any time if the play was to stop."""
+        values = values[~np.isnan(values)]
+        return statistics.interval(values) if self.stop is None else statistics.anytime(values)
+
+    def _entrants(self) -> dict[str, Any]:
+        ratings = rate(self.names, self.figures.difference.T, anchor=self.anchor)
+        resampled = statistics.bootstrap(self.figures.difference, self.deals.seed)
+        found = {}
+        for place, entrant in enumerate(self.entrants):
+            rating = ratings[entrant.name]
+            bootstrap = None if np.isnan(resampled[place]).any() else tuple(resampled[place])
+            figures = self._entrant(place) | {"difference_bootstrap95": bootstrap}
+            found[entrant.name] = _rounded(figures) | {"rating": _rounded(rating)}
+        return found
 
     def _entrant(self, place: int) -> dict[str, Any]:
-        mean, ci95 = interval(self._own(place, "points").mean(axis=(0, 2)))
-        difference, difference_ci95 = interval(self.differences[place])
-        made = self._own(place, "bids") == self._own(place, "tricks")
-        shares = [_win_shares(o) for (one, _), o in self.outcomes.items() if one == place]
-        plain = {
-            "mean_points": mean,
-            "ci95": ci95,
-            "difference": difference,
-            "difference_ci95": difference_ci95,
-            "made_rate": float(made.mean()),
-            "made_by_hand_size": self._by_hand_size(made),
-            "win_share": float(np.mean(shares)),
-            "deals": made.size,
-            "faults": self.entrants[place].faults,
+        figures, entrant = self.figures, self.entrants[place]
+        measured = {
+            "mean_points": figures.points,
+            "difference": figures.difference,
+            "win_share": figures.win_share,
+            "made_rate": figures.made,
         }
-        return _rounded(plain)
+        if figures.paid is not None:
+            measured["settlement"] = figures.paid
+        plain: dict[str, Any] = {}
+        for name, values in measured.items():
+            ci95 = "ci95" if name == "mean_points" else f"{name}_ci95"
+            plain[name], plain[ci95] = self._interval(values[place])
+        for what in ("hand_size", "seat", "bid"):
+            plain[f"made_by_{what}"] = figures.made_by(place, what)
+        return (
+            plain
+            | figures.tricks_off(place)
+            | {
+                "tables": figures.tables_of(place),
+                "deals": figures.deals_of(place),
+                "faults": entrant.faults,
+                "disqualified": entrant.was_disqualified,
+            }
+        )
 
-    def _by_hand_size(self, made: NDArray[np.bool_]) -> dict[str, dict[str, float]]:
-        sizes = next(iter(self.outcomes.values())).hand_sizes
-        by_size = {int(size): made[:, sizes == size] for size in np.unique(sizes)}
-        return {
-            str(size): {"made_rate": float(part.mean()), "deals": part.size}
-            for size, part in by_size.items()
-        }
+    def _pairs(self) -> Any:
+        """Yields "A|B" and what A did against B, for all that met."""
+        for one, other in itertools.permutations(range(len(self.entrants)), 2):
+            values = self.figures.against(one, other)
+            values = values[~np.isnan(values)]
+            if len(values):
+                difference, ci95 = self._interval(values)
+                pair = {"difference": difference, "ci95": ci95, "blocks": len(values)}
+                if self.alone:
+                    pair |= self.figures.alone_against(one, other)
+                yield f"{self.names[one]}|{self.names[other]}", _rounded(pair)
+
+    def _comparisons(self) -> list[dict[str, Any]]:
+        """Returns for every two entrants by how much one is better than the other."""
+        values, anytime = self.figures.difference, self.stop is not None
+        pairs = list(itertools.combinations(range(len(self.entrants)), 2))
+        found = [statistics.compare(values, a, b, anytime) for a, b in pairs]
+        adjusted = statistics.holm([each.p for each in found])
+        return [
+            self._comparison(a, b, each, p_holm)
+            for (a, b), each, p_holm in zip(pairs, found, adjusted, strict=True)
+        ]
+
+    def _comparison(self, a: int, b: int, found: Comparison, p_holm: float) -> dict[str, Any]:
+        sign = 1.0
+        if found.difference < 0.0:
+            a, b, sign = b, a, -1.0
+        ci95 = found.ci95
+        if ci95 is not None and sign < 0.0:
+            ci95 = (-ci95[1], -ci95[0])
+        noise = ci95 is None or ci95[0] <= 0.0 <= ci95[1]
+        return _rounded(
+            {
+                "better": self.names[a],
+                "worse": self.names[b],
+                "difference": abs(found.difference),
+                "ci95": ci95,
+                "p": found.p,
+                "p_holm": p_holm,
+                "inside_noise": noise,
+                "blocks_needed": statistics.blocks_needed(found),
+            }
+        )
+
+    def _warnings(self, plain: dict[str, Any]) -> list[str]:
+        """Returns what a reader of the figures must know, one sentence each."""
+        said = [_noise(each, self.blocks) for each in plain["comparisons"] if each["inside_noise"]]
+        for name, row in plain["entrants"].items():
+            if row["disqualified"]:
+                said.append(f"{name} was disqualified: {row['faults']} faults")
+            elif row["faults"]:
+                said.append(f"{name} made {row['faults']} faults")
+            if self.stop is None and _disagree(row):
+                said.append(
+                    f"{name}: the bootstrap's interval is another one; play more blocks before "
+                    "relying on either"
+                )
+        return said
 
     def timings(self) -> dict[str, Any]:
         """Returns what depends on the clock."""
-        deals = len(self.outcomes) * self.blocks * self.rules.players
-        asked = [entrant for entrant in self.entrants if entrant.decisions]
+        tables = len(self.outcomes) * self.blocks * self.deals.rules.players
+        deals = sum(int((blocks["hand_sizes"] > 0).sum()) for blocks in self.outcomes.values())
         return {
             "seconds": self.seconds,
+            "tables": tables,
             "deals": deals,
             "deals_per_second": deals / self.seconds,
+            "engine": _speed(self.inside.decisions, self.inside.seconds),
             "entrants": {
-                entrant.name: {
-                    "decisions": entrant.decisions,
-                    "seconds": entrant.seconds,
-                    "ms_per_decision": 1000.0 * entrant.seconds / entrant.decisions,
-                }
-                for entrant in asked
+                entrant.name: _speed(entrant.decisions, entrant.seconds)
+                | {"first_fault": entrant.first_fault or None}
+                for entrant in self.entrants
+                if entrant.decisions
             },
         }
 
@@ -152,8 +237,33 @@ class Results:
             write_whole(path.with_name(TIMINGS), _json(self.timings()))
             write_whole(path, _json(self.to_dict()))
         except OSError as error:
-            raise _unwritable(path, error) from None
+            raise unwritable(path, error) from None
         return path
+
+
+def _speed(decisions: int, seconds: float) -> dict[str, Any]:
+    each = 1000.0 * seconds / decisions if decisions else None
+    return {"decisions": decisions, "seconds": seconds, "ms_per_decision": each}
+
+
+def _noise(comparison: dict[str, Any], blocks: int) -> str:
+    better, worse = comparison["better"], comparison["worse"]
+    needed = comparison["blocks_needed"]
+    if needed is None:
+        return f"{better} and {worse} came out equal"
+    text = (
+        f"{better} over {worse}: {comparison['difference']:+.3f} points is inside the noise of "
+        f"{blocks:,} blocks"
+    )
+    return f"{text}; a difference as large would need about {needed:,} to be settled"
+
+
+def _disagree(row: dict[str, Any]) -> bool:
+    analytic, resampled = row["difference_ci95"], row["difference_bootstrap95"]
+    if analytic is None or resampled is None:
+        return False
+    room = _APART * (analytic[1] - analytic[0])
+    return any(abs(a - b) > room for a, b in zip(analytic, resampled, strict=True))
 
 
 def check_writable(folder: str | Path) -> None:
@@ -168,43 +278,12 @@ def check_writable(folder: str | Path) -> None:
         with tempfile.TemporaryFile(dir=path):
             pass
     except OSError as error:
-        raise _unwritable(path, error) from None
+        raise unwritable(path, error) from None
 
 
-def _unwritable(path: Path, error: OSError) -> OhHellError:
+def unwritable(path: Path, error: OSError) -> OhHellError:
+    """Returns the error to be raised where a file of the results cannot be written."""
     return OhHellError(f"{path}: results cannot be written there: {error.strerror or error}")
-
-
-def _diagonal(values: NDArray[Any]) -> NDArray[Any]:
-    """Returns the values of seat r in rotation r: (blocks, rotations)."""
-    return np.diagonal(values, axis1=1, axis2=2)
-
-
-def _difference(outcome: Outcome) -> _Floats:
-    """Returns own points less the mean of the others', mean over rotations: (blocks,)."""
-    points = outcome.points.astype(np.float64)
-    own, seats = _diagonal(points), points.shape[2]
-    return ((seats * own - points.sum(axis=2)) / (seats - 1)).mean(axis=1)
-
-
-def _win_shares(outcome: Outcome) -> float:
-    """Returns how often the entrant alone has the most points of a deal; ties are shared."""
-    best = outcome.points == outcome.points.max(axis=2, keepdims=True)
-    return float((_diagonal(best) / best.sum(axis=2)).mean())
-
-
-def _pair(outcome: Outcome) -> dict[str, Any]:
-    difference, ci95 = interval(_difference(outcome))
-    made = _diagonal(outcome.bids) == _diagonal(outcome.tricks)
-    return _rounded(
-        {
-            "difference": difference,
-            "ci95": ci95,
-            "blocks": len(outcome.hand_sizes),
-            "mean_points": float(_diagonal(outcome.points).mean()),
-            "made_rate": float(made.mean()),
-        }
-    )
 
 
 def _rounded(value: Any) -> Any:
@@ -218,7 +297,7 @@ def _rounded(value: Any) -> Any:
 def versions() -> dict[str, str]:
     """Returns the versions of whatever the figures depend on, installed here."""
     found = {"ohhell_env": __version__, "python": platform.python_version()}
-    for package in ("numpy", "numba", "openskill", "torch"):
+    for package in ("numpy", "numba", "openskill", "scipy", "torch"):
         with contextlib.suppress(PackageNotFoundError):
             found[package] = version(package)
     return found

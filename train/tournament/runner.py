@@ -1,32 +1,53 @@
-"""Runs a tournament: all pairings of the entrants on the same deals."""
+"""Runs a tournament: who plays whom, on which deals, in which order, and until when."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Generator, Iterator, Sequence
+import math
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ohhell_env.actions import whole_number
-from ohhell_env.errors import OhHellError
+from ohhell_env.errors import OhHellError, nearest
 from ohhell_env.first_deal import check_hand_size
 from ohhell_env.game import check_seed
 from ohhell_env.rules import RulesLike, as_rules
+from train.tournament import statistics
+from train.tournament.design import FIELD, check_design, pairings
 from train.tournament.entrants import EntrantLike, make_entrants
-from train.tournament.executors import play_in_processes, play_inline
+from train.tournament.executors import Played, Setup, play_in_processes, play_inline
+from train.tournament.figures import Figures, Pairing
 from train.tournament.identity import fingerprints
 from train.tournament.results import Results, versions
+from train.tournament.standings import Standings
 from train.tournament.store import Store, set_aside
-from train.tournament.tables import Deals, Outcome
-from train.tournament.units import Part, Unit, add_up, plan
+from train.tournament.tables import Blocks, Deals, Inside
+from train.tournament.units import Part, Room, Unit, add_up, plan
 
 CHUNK = 256
 """Blocks in a unit of work, unless another number is asked for."""
+MOST_BLOCKS = 10_000_000
+"""Blocks of one tournament at most."""
+EXECUTORS = ("inline", "processes", "ray")
 
-Progress = Callable[[int, int], None]
-"""Called with the number of deals played so far and of all deals."""
+Progress = Callable[[Standings], None]
+"""Called with how the tournament stands, now and then."""
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A tournament that has been checked, before a card is dealt."""
+
+    room: Room
+    design: str
+    blocks: int
+    units: list[Unit]
+    stop: float | None
+    anchor: str | None
 
 
 def run_tournament(
@@ -34,7 +55,7 @@ def run_tournament(
     rules: RulesLike,
     blocks: int,
     seed: int,
-    design: str = "field",
+    design: str = FIELD,
     hand_size: int | None = None,
     players: int | None = None,
     progress: Progress | None = None,
@@ -42,72 +63,127 @@ def run_tournament(
     store: str | Path | None = None,
     unit: int | None = None,
     fresh: bool = False,
+    episode: str = "deal",
+    stop: float | None = None,
+    anchor: str | None = None,
+    executor: str | None = None,
+    address: str | None = None,
 ) -> Results:
     """Plays a tournament on duplicate deals.
 
-    For each ordered pair of entrants (A, B) and each block, A sits once in every seat against
-    copies of B in all the others, on the same cards with the same dealer. Figures depend on seed,
-    rules, and names and players of the entrants only.
+    Each block is one deal (or one whole game), played once in every rotation of a line-up over the
+    seats. Figures depend on seed, rules, and names and players of the entrants only.
 
     Args:
         entrants: Names, paths, or pairs (name, player); a player keeps nothing from one decision to
             the next, for it sits at many tables at once.
         rules: Rules, the name of a variant, or the path of a YAML file.
-        blocks: Number of deal blocks.
+        blocks: Number of deal blocks: of each pairing in a field, of the whole if mixed.
         seed: Decides the cards and all chance.
-        design: "field".
-        hand_size: The only hand size; None: each block's is drawn from the schedule.
+        design: "field": each entrant alone against copies of each other; "mixed": line-ups of
+            different entrants, drawn.
+        hand_size: The only hand size, with episode "deal"; None: drawn from the schedule.
         players: Overrides the number of players of the rules.
         progress: Called now and then.
-        workers: 1: all is played in this process; more: in so many worker processes.
+        workers: Number of worker processes.
         store: File that keeps what is played (see ``Store``); what it holds already is not played
             again. None: nothing is kept.
         unit: Blocks that are played and kept at a time; None: 256. Fewer are better for players
             that take their time, more for networks.
         fresh: Whether to give an old store another name and begin anew.
+        episode: "deal", or "game" for whole games.
+        stop: Whether to stop before all blocks are played: as soon as every two entrants are known
+            to differ, or to differ by no more than so many points. All intervals are then such that
+            hold at any time. None: no.
+        anchor: Entrant that is the zero of the ratings; None: the one called "random", if any.
+        executor: "inline" (this process), "processes" or "ray"; None: by the number of workers.
+        address: Of the Ray cluster; None: one on this machine.
 
     Raises:
         OtherTournamentError: The store holds another tournament.
         OhHellError: Entrants, rules or numbers that cannot be used, or a worker that died.
     """
-    if design != "field":
-        raise OhHellError(f"design: 'field' is the only one yet, got {design!r}")
-    number, at_a_time = (
-        _from_one("blocks", blocks),
-        _from_one("unit", CHUNK if unit is None else unit),
-    )
-    processes = _from_one("workers", workers)
+    number, processes = _from_one("blocks", blocks, MOST_BLOCKS), _from_one("workers", workers)
+    at_a_time = _from_one("unit", CHUNK if unit is None else unit)
+    how = _check_executor(executor, processes, address)
     rules = as_rules(rules, players)
-    deals = Deals(rules, check_seed(seed), check_hand_size(hand_size))
-    field = make_entrants(entrants, rules, deals.seed)
-    units = plan(len(field), number, at_a_time)
-    if store is not None and fresh:
-        set_aside(store)
-    with _opened(store, _about(deals, at_a_time), number, fingerprints(entrants, field)) as kept:
-        stored = set() if kept is None else kept.units()
-        missing = [each for each in units if each not in stored]
-        if processes == 1:
-            played = play_inline(deals, field, missing)
-        else:
-            played = play_in_processes(deals, entrants, missing, processes)
-        parts = _collect(played, units, kept, _Count(units, missing, rules.players, progress))
-    for each in units:
-        add_up(field, each, parts[each])
-    seconds = sum(part.seconds for part in parts.values())
-    return Results(rules, deals.seed, hand_size, field, _joined(units, parts), seconds)
+    if episode == "game" and hand_size is not None:
+        raise OhHellError(
+            f"hand_size={hand_size!r}: whole games have all hand sizes of their schedule; leave it "
+            "out, or play single deals"
+        )
+    deals = Deals(rules, check_seed(seed), check_hand_size(hand_size), episode)
+    with contextlib.closing(Room(deals, make_entrants(entrants, rules, deals.seed))) as room:
+        planned = _planned(room, design, number, at_a_time, stop, anchor)
+        if store is not None and fresh:
+            set_aside(store)
+        about = _about(deals, design, at_a_time)
+        marks = fingerprints(entrants, room.entrants)
+        with _opened(store, about, number, marks) as kept:
+
+            def play(units: list[Unit]) -> Generator[Played]:
+                if how == "inline":
+                    return play_inline(room, units)
+                setup = Setup.of(deals, entrants)
+                if how == "processes":
+                    return play_in_processes(setup, units, processes)
+                from train.tournament.ray_executor import play_on_ray
+
+                return play_on_ray(setup, units, processes, address)
+
+            return _results(planned, _played(planned, kept, play, progress))
 
 
-def _from_one(name: str, value: Any) -> int:
+def _from_one(name: str, value: Any, most: int | None = None) -> int:
     number = whole_number(value)
-    if number is None or number < 1:
-        raise OhHellError(f"{name}: a whole number from 1 on is wanted, got {value!r}")
+    if number is None or number < 1 or (most is not None and number > most):
+        top = "on" if most is None else f"to {most:,}"
+        raise OhHellError(f"{name}: a whole number from 1 {top} is wanted, got {value!r}")
     return number
 
 
-def _about(deals: Deals, unit: int) -> dict[str, Any]:
+def _check_executor(executor: str | None, workers: int, address: str | None) -> str:
+    if executor is None:
+        executor = "inline" if workers == 1 else "processes"
+    if executor not in EXECUTORS:
+        raise OhHellError(
+            f"executor: 'inline', 'processes' or 'ray' is wanted, got {executor!r}; "
+            f"{nearest(str(executor), EXECUTORS)}"
+        )
+    if executor == "inline" and workers > 1:
+        raise OhHellError(f"executor 'inline' plays in this process, got workers={workers}")
+    if address is not None and executor != "ray":
+        raise OhHellError(f"address={address!r} is that of a Ray cluster; it needs executor 'ray'")
+    return executor
+
+
+def _planned(
+    room: Room, design: str, blocks: int, unit: int, stop: float | None, anchor: str | None
+) -> _Plan:
+    players, entrants = room.deals.rules.players, len(room.entrants)
+    check_design(design, entrants, players)
+    least = math.ceil(entrants / players) if design != FIELD else 1
+    if blocks < least:
+        raise OhHellError(
+            f"blocks: {entrants} entrants at mixed tables of {players} need {least} blocks for "
+            f"each to sit down once, got {blocks}"
+        )
+    if stop is not None and not (isinstance(stop, int | float) and 0.0 <= stop < math.inf):
+        raise OhHellError(f"stop: a precision in points, 0 or more, is wanted, got {stop!r}")
+    names = [entrant.name for entrant in room.entrants]
+    if anchor is not None and anchor not in names:
+        hint = nearest(str(anchor), names)
+        raise OhHellError(f"anchor: {anchor!r} is none of the entrants; {hint}")
+    if anchor is None and "random" in names:
+        anchor = "random"
+    return _Plan(room, design, blocks, plan(design, entrants, blocks, unit), stop, anchor)
+
+
+def _about(deals: Deals, design: str, unit: int) -> dict[str, Any]:
     """Returns what makes this tournament, but for its entrants and the number of blocks."""
     return {
-        "design": "field",
+        "design": design,
+        "episode": deals.episode,
         "variant": deals.rules.name,
         "seed": deals.seed,
         "hand_size": deals.hand_size,
@@ -128,49 +204,107 @@ def _opened(
         yield store
 
 
-class _Count:
-    """Counts the deals for a progress bar."""
-
-    def __init__(
-        self, units: list[Unit], missing: list[Unit], seats: int, progress: Progress | None
-    ) -> None:
-        self._seats, self._progress = seats, progress
-        self._total = seats * sum(unit.blocks for unit in units)
-        self._done = self._total - seats * sum(unit.blocks for unit in missing)
-        self._show()
-
-    def add(self, unit: Unit) -> None:
-        self._done += self._seats * unit.blocks
-        self._show()
-
-    def _show(self) -> None:
-        if self._progress is not None:
-            self._progress(self._done, self._total)
-
-
-def _collect(
-    played: Generator[tuple[Unit, Part]], units: list[Unit], store: Store | None, count: _Count
+def _played(
+    planned: _Plan,
+    store: Store | None,
+    play: Callable[[list[Unit]], Generator[Played]],
+    progress: Progress | None,
 ) -> dict[Unit, Part]:
     """Returns all parts in the order of the plan: those played now, those stored before."""
+    stored = set() if store is None else store.units()
+    missing = [unit for unit in planned.units if unit not in stored]
     parts: dict[Unit, Part] = {}
-    with contextlib.closing(played):
-        for unit, part in played:
+    if store is not None:
+        parts = {unit: store.load(unit) for unit in planned.units if unit in stored}
+    standings = Standings(planned.room, planned.design, planned.blocks, planned.units)
+    for unit, part in parts.items():
+        standings.add(unit, part)
+    _tell(progress, standings)
+    judge = _Judge(planned)
+    with contextlib.closing(play(missing)) as played:
+        while not (judge.is_over(parts) or len(parts) == len(planned.units)):
+            unit, part = next(played)
             parts[unit] = part
             if store is not None:
                 store.add(unit, part)
-            count.add(unit)
-    if store is not None:
-        parts |= {unit: store.load(unit) for unit in units if unit not in parts}
-    return {unit: parts[unit] for unit in units}
+            standings.add(unit, part)
+            _tell(progress, standings)
+    return {unit: parts[unit] for unit in planned.units if unit.first < judge.up_to}
 
 
-def _joined(units: list[Unit], parts: dict[Unit, Part]) -> dict[tuple[int, int], Outcome]:
-    outcomes: dict[tuple[int, int], list[Outcome]] = {}
-    for unit in units:
-        outcomes.setdefault((unit.one, unit.field), []).append(parts[unit].outcome)
-    return {pair: _one_outcome(chosen) for pair, chosen in outcomes.items()}
+def _tell(progress: Progress | None, standings: Standings) -> None:
+    if progress is not None:
+        progress(standings)
 
 
-def _one_outcome(parts: list[Outcome]) -> Outcome:
-    names = ("points", "bids", "tricks", "hand_sizes")
-    return Outcome(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+class _Judge:
+    """Says when a tournament may stop.
+
+    It looks after each wave: when all pairings have played as many blocks. So the answer depends on
+    what was played, not on which worker was faster.
+
+    Args:
+        planned: The tournament.
+    """
+
+    def __init__(self, planned: _Plan) -> None:
+        self._planned = planned
+        self.up_to = planned.blocks
+        """Blocks that count, of each pairing."""
+        firsts = sorted({unit.first for unit in planned.units})
+        self._waves = list(zip(firsts, [*firsts[1:], planned.blocks], strict=True))
+        self._seen = 0
+
+    def is_over(self, parts: Mapping[Unit, Part]) -> bool:
+        """Returns whether the differences are settled by the waves that are complete."""
+        planned = self._planned
+        if planned.stop is None:
+            return False
+        while self._seen < len(self._waves):
+            first, end = self._waves[self._seen]
+            wave = [unit for unit in planned.units if unit.first == first]
+            if any(unit not in parts for unit in wave):
+                return False
+            self._seen += 1
+            if end < statistics.MIN_BLOCKS:
+                continue
+            figures = _figures(planned, {u: parts[u] for u in planned.units if u.first < end}, end)
+            if statistics.settled(figures.difference, planned.stop):
+                self.up_to = end
+                return True
+        return False
+
+
+def _figures(planned: _Plan, parts: Mapping[Unit, Part], blocks: int) -> Figures:
+    entrants = len(planned.room.entrants)
+    return Figures(_joined(planned, parts), entrants, blocks, planned.design == FIELD)
+
+
+def _joined(planned: _Plan, parts: Mapping[Unit, Part]) -> dict[Pairing, Blocks]:
+    found: dict[Pairing, list[Blocks]] = {
+        pairing: [] for pairing in pairings(planned.design, len(planned.room.entrants))
+    }
+    for unit, part in parts.items():
+        found[unit.pairing].append(part.blocks)
+    return {pairing: np.concatenate(blocks) for pairing, blocks in found.items()}
+
+
+def _results(planned: _Plan, parts: Mapping[Unit, Part]) -> Results:
+    room = planned.room
+    for part in parts.values():
+        add_up(room.entrants, part)
+    inside = Inside(
+        sum(part.inside.decisions for part in parts.values()),
+        sum(part.inside.seconds for part in parts.values()),
+    )
+    return Results(
+        room.deals,
+        planned.design,
+        room.entrants,
+        _joined(planned, parts),
+        inside,
+        sum(part.seconds for part in parts.values()),
+        planned.anchor,
+        planned.stop,
+        planned.blocks,
+    )

@@ -10,6 +10,7 @@ import contextlib
 import json
 import sqlite3
 import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -19,19 +20,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ohhell_env.errors import OhHellError
+from ohhell_env.rules import Rules
+from train.tournament.design import DRAWN, MIXED
+from train.tournament.figures import sums_by_entrant
 from train.tournament.identity import differences
-from train.tournament.tables import Outcome
+from train.tournament.tables import Blocks, Deals, Inside
 from train.tournament.units import Asked, Part, Unit
 
 STORE = "tournament.sqlite"
 """Name of the file in the folder of the results."""
-FORMAT = 1
+FORMAT = 2
 """Version of the tables."""
 APPLICATION = 0x4F686854
 """SQLite's "application id" of the file: "OhhT"."""
 FLUSH_SECONDS = 1.0
 """What was played is written when this much time has passed since the last time."""
 _PATIENCE = 30.0  # seconds that a write waits for somebody who reads
+_COMPRESSION = 1  # zlib's level: fast
+_NOBODY = 0  # stands for the pairing of a mixed tournament
 _SHOWN = 4  # differences named in a refusal
 
 _TABLES = """
@@ -39,19 +45,20 @@ CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE entrants (
     id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, fingerprint TEXT NOT NULL);
 CREATE TABLE units (
-    one INTEGER NOT NULL REFERENCES entrants, field INTEGER NOT NULL REFERENCES entrants,
-    first INTEGER NOT NULL, blocks INTEGER NOT NULL, seconds REAL NOT NULL,
-    PRIMARY KEY (one, field, first));
+    id INTEGER PRIMARY KEY, one INTEGER NOT NULL, field INTEGER NOT NULL, first INTEGER NOT NULL,
+    blocks INTEGER NOT NULL, seconds REAL NOT NULL, engine_decisions INTEGER NOT NULL,
+    engine_seconds REAL NOT NULL, played BLOB NOT NULL, UNIQUE (one, field, first));
 CREATE TABLE asked (
-    one INTEGER NOT NULL, field INTEGER NOT NULL, first INTEGER NOT NULL,
+    unit INTEGER NOT NULL REFERENCES units ON DELETE CASCADE,
     entrant INTEGER NOT NULL REFERENCES entrants, faults INTEGER NOT NULL,
     first_fault TEXT NOT NULL, decisions INTEGER NOT NULL, seconds REAL NOT NULL,
-    PRIMARY KEY (one, field, first, entrant));
-CREATE TABLE blocks (
-    one INTEGER NOT NULL REFERENCES entrants, field INTEGER NOT NULL REFERENCES entrants,
-    block INTEGER NOT NULL, hand_size INTEGER NOT NULL, own_points INTEGER NOT NULL,
-    all_points INTEGER NOT NULL, own_made INTEGER NOT NULL, points BLOB NOT NULL,
-    bids BLOB NOT NULL, tricks BLOB NOT NULL, PRIMARY KEY (one, field, block));
+    PRIMARY KEY (unit, entrant));
+CREATE TABLE sums (
+    unit INTEGER NOT NULL REFERENCES units ON DELETE CASCADE,
+    entrant INTEGER NOT NULL REFERENCES entrants, tables INTEGER NOT NULL,
+    points INTEGER NOT NULL, others REAL NOT NULL, wins REAL NOT NULL, deals INTEGER NOT NULL,
+    made INTEGER NOT NULL, over INTEGER NOT NULL, under INTEGER NOT NULL,
+    PRIMARY KEY (unit, entrant));
 """
 
 DEALS = np.dtype(
@@ -60,11 +67,15 @@ DEALS = np.dtype(
         ("field", np.int32),
         ("block", np.int64),
         ("rotation", np.int8),
+        ("deal", np.int16),
         ("seat", np.int8),
+        ("entrant", np.int32),
+        ("counts", np.bool_),
+        ("dealer", np.int8),
         ("hand_size", np.int8),
-        ("points", np.int32),
         ("bid", np.int8),
         ("tricks", np.int8),
+        ("points", np.int32),
     ]
 )
 """A row of ``Store.deals``."""
@@ -88,7 +99,7 @@ class Store:
         self._waiting: list[tuple[Unit, Part]] = []
         self._written = time.monotonic()
         self._ids: list[int] = []
-        self._seats = 0
+        self._deals: Deals | None = None
 
     @classmethod
     def go_on(
@@ -139,6 +150,12 @@ class Store:
         there = self.about
         there["blocks"] = max(blocks, there["blocks"])
         found = differences(there, about | {"format": FORMAT, "blocks": blocks})
+        new = sorted(set(entrants) - set(self.entrants))
+        if about["design"] == MIXED and self.entrants and new:
+            found.append(
+                f"{new[0]!r} is no entrant there, and mixed line-ups are drawn from all (the "
+                "design 'field' lets new entrants join)"
+            )
         for name, fingerprint in self.entrants.items():
             if name not in entrants:
                 found.append(f"entrant {name!r} is there, not here")
@@ -159,7 +176,6 @@ class Store:
         )
         ids = dict(self._all("SELECT name, id FROM entrants"))
         self._ids = [ids[name] for name in entrants]
-        self._seats = self.about["rules"]["players"]
 
     @property
     def about(self) -> dict[str, Any]:
@@ -173,9 +189,19 @@ class Store:
 
     def units(self) -> set[Unit]:
         """Returns the units that are stored, with the places of the entrants of this run."""
-        places = {identity: place for place, identity in enumerate(self._ids)}
+        places = self._places()
         rows = self._all("SELECT first, one, field, blocks FROM units")
         return {Unit(first, places[one], places[field], n) for first, one, field, n in rows}
+
+    def _places(self) -> dict[int, int]:
+        """Returns the places of the entrants of this run, by their ids in the file."""
+        return {_NOBODY: DRAWN} | {identity: place for place, identity in enumerate(self._ids)}
+
+    def _pairing(self, unit: Unit) -> tuple[int, int]:
+        """Returns the ids of a unit's pairing."""
+        if unit.one == DRAWN:
+            return _NOBODY, _NOBODY
+        return self._ids[unit.one], self._ids[unit.field]
 
     def add(self, unit: Unit, part: Part) -> None:
         """Adds what was played; it is on the disk a second later."""
@@ -197,52 +223,79 @@ class Store:
         self._written = time.monotonic()
 
     def _write(self, unit: Unit, part: Part) -> None:
-        key = (self._ids[unit.one], self._ids[unit.field])
-        place = (*key, unit.first)
-        put = "INSERT OR REPLACE INTO"
-        values = (*place, unit.blocks, part.seconds)
-        self._connection.execute(f"{put} units VALUES (?, ?, ?, ?, ?)", values)
-        asked = [
-            (*place, entrant, row.faults, row.first_fault, row.decisions, row.seconds)
-            for entrant, row in zip(key, (part.one, part.field), strict=True)
-        ]
-        self._connection.executemany(f"{put} asked VALUES (?, ?, ?, ?, ?, ?, ?, ?)", asked)
-        rows = _block_rows(key, unit.first, part.outcome)
-        self._connection.executemany(f"{put} blocks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        put = self._connection.execute
+        key = (*self._pairing(unit), unit.first)
+        put("DELETE FROM units WHERE one = ? AND field = ? AND first = ?", key)
+        inside = (part.inside.decisions, part.inside.seconds)
+        values = (*key, unit.blocks, part.seconds, *inside, self._packed(part.blocks))
+        row = put(
+            "INSERT INTO units (one, field, first, blocks, seconds, engine_decisions, "
+            "engine_seconds, played) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            values,
+        ).lastrowid
+        for place, asked in part.asked.items():
+            counts = (asked.faults, asked.first_fault, asked.decisions, asked.seconds)
+            put("INSERT INTO asked VALUES (?, ?, ?, ?, ?, ?)", (row, self._ids[place], *counts))
+        for place, sums in sums_by_entrant(part.blocks, unit.one != DRAWN).items():
+            put(
+                "INSERT INTO sums VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (row, self._ids[place], *sums),
+            )
+
+    def _packed(self, blocks: Blocks) -> bytes:
+        """Returns blocks as bytes, their entrants by id."""
+        blocks = blocks.copy()
+        blocks["lineup"] = np.array(self._ids)[blocks["lineup"]]
+        return zlib.compress(blocks.tobytes(), _COMPRESSION)
+
+    def _unpacked(self, packed: bytes) -> Blocks:
+        """Returns the blocks that ``_packed`` wrote."""
+        try:
+            blocks = np.frombuffer(zlib.decompress(packed), self._made_deals().dtype).copy()
+            numbers = np.full(max(self._ids) + 1, DRAWN)
+            numbers[self._ids] = np.arange(len(self._ids))
+            blocks["lineup"] = numbers[blocks["lineup"]]
+        except (zlib.error, ValueError, IndexError) as error:
+            raise OhHellError(
+                f"{self.path}: the store of the tournament is damaged ({error}); begin anew with "
+                "--fresh, which keeps it under another name"
+            ) from None
+        return blocks
+
+    def _made_deals(self) -> Deals:
+        if self._deals is None:
+            about = self.about
+            rules = Rules.from_dict(about["rules"])
+            self._deals = Deals(rules, about["seed"], about["hand_size"], about["episode"])
+        return self._deals
 
     def load(self, unit: Unit) -> Part:
         """Returns what was stored of a unit."""
-        key = (self._ids[unit.one], self._ids[unit.field])
-        place = (*key, unit.first)
-        rows = self._all(
-            "SELECT hand_size, points, bids, tricks FROM blocks "
-            "WHERE one = ? AND field = ? AND block >= ? AND block < ? ORDER BY block",
-            (*place, unit.first + unit.blocks),
+        places = self._places()
+        ((row, seconds, decisions, inside, packed),) = self._all(
+            "SELECT id, seconds, engine_decisions, engine_seconds, played FROM units "
+            "WHERE one = ? AND field = ? AND first = ?",
+            (*self._pairing(unit), unit.first),
         )
-        where = "WHERE one = ? AND field = ? AND first = ?"
-        counts = "SELECT entrant, faults, first_fault, decisions, seconds FROM asked"
-        asked = {row[0]: Asked(*row[1:]) for row in self._all(f"{counts} {where}", place)}
-        ((seconds,),) = self._all(f"SELECT seconds FROM units {where}", place)
-        return Part(_outcome(rows, self._seats), asked[key[0]], asked[key[1]], seconds)
+        counts = "SELECT entrant, faults, first_fault, decisions, seconds FROM asked WHERE unit = ?"
+        asked = {places[found[0]]: Asked(*found[1:]) for found in self._all(counts, (row,))}
+        return Part(self._unpacked(packed), asked, Inside(decisions, inside), seconds)
 
     def deals(self) -> NDArray[np.void]:
-        """Returns every seat at every table, in order, as rows of ``DEALS``.
+        """Returns every seat in every deal at every table, in order, as rows of ``DEALS``.
 
-        ``one`` and ``field`` are places in ``entrants``; the seat equal to the rotation is the
-        one's, all others are the field's.
+        ``one``, ``field`` and ``entrant`` are places in ``entrants`` (``one`` and ``field`` are -1
+        in a mixed tournament); ``counts`` says whether the row counts for the entrant: in a field
+        only the one's do.
         """
-        seats = self._seats
-        rows = self._all("SELECT * FROM blocks ORDER BY one, field, block")
-        deals = np.zeros((len(rows), seats, seats), DEALS)
-        for column, name in enumerate(("one", "field", "block", "hand_size")):
-            values = np.array([row[column] for row in rows], np.int64).reshape(-1, 1, 1)
-            deals[name] = values - 1 if column < 2 else values
-        deals["rotation"] = np.arange(seats).reshape(1, -1, 1)
-        deals["seat"] = np.arange(seats)
-        outcome = _outcome([(row[3], *row[7:]) for row in rows], seats)
-        deals["points"], deals["bid"] = outcome.points, outcome.bids
-        deals["tricks"] = outcome.tricks
-        return deals.reshape(-1)
+        places = self._places()
+        found = [
+            _deal_rows(self._unpacked(packed), (places[one], places[field]), self._made_deals())
+            for one, field, packed in self._all(
+                "SELECT one, field, played FROM units ORDER BY one, field, first"
+            )
+        ]
+        return np.concatenate(found) if found else np.zeros(0, DEALS)
 
     def _all(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
         with _plainly(self.path):
@@ -291,7 +344,6 @@ def open_store(path: str | Path) -> Store:
     store = Store(path, connection)
     try:
         store._recognize()
-        store._seats = store.about["rules"]["players"]
         store._ids = [row[0] for row in store._all("SELECT id FROM entrants ORDER BY id")]
     except BaseException:
         connection.close()
@@ -317,7 +369,9 @@ def set_aside(path: str | Path) -> Path | None:
 def _connect(path: Path) -> sqlite3.Connection:
     """Opens the file; transactions are begun by hand, so that none is open between two writes."""
     with _plainly(path):
-        return sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+        connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+        connection.execute("PRAGMA foreign_keys = ON")
+        return connection
 
 
 @contextlib.contextmanager
@@ -330,23 +384,22 @@ def _plainly(path: Path) -> Iterator[None]:
         ) from None
 
 
-def _block_rows(key: tuple[int, int], first: int, outcome: Outcome) -> Iterator[tuple[Any, ...]]:
-    points = outcome.points.astype("<i4")
-    own = np.diagonal(points, axis1=1, axis2=2)
-    made = np.diagonal(outcome.bids == outcome.tricks, axis1=1, axis2=2)
-    sums = (own.sum(axis=1), points.sum(axis=(1, 2)), made.sum(axis=1))
-    columns = [column.tolist() for column in (outcome.hand_sizes, *sums)]
-    for place, numbers in enumerate(zip(*columns, strict=True)):
-        blobs = (values[place].tobytes() for values in (points, outcome.bids, outcome.tricks))
-        yield (*key, first + place, *numbers, *blobs)
-
-
-def _outcome(rows: list[Any], seats: int) -> Outcome:
-    shape = (len(rows), seats, seats)
-    points, bids, tricks = (b"".join(row[column] for row in rows) for column in (1, 2, 3))
-    return Outcome(
-        np.frombuffer(points, "<i4").reshape(shape).astype(np.int32),
-        np.frombuffer(bids, np.int8).reshape(shape),
-        np.frombuffer(tricks, np.int8).reshape(shape),
-        np.array([row[0] for row in rows], np.int8),
-    )
+def _deal_rows(blocks: Blocks, pairing: tuple[int, int], deals: Deals) -> NDArray[np.void]:
+    """Returns the rows of ``Store.deals`` of some blocks, without deals that there were not."""
+    count, players, of_table, _ = blocks["bids"].shape
+    rows = np.zeros((count, players, of_table, players), DEALS)
+    rotations, seats = np.ogrid[:players, :players]
+    rows["one"], rows["field"] = pairing
+    rows["block"] = blocks["block"][:, None, None, None]
+    rows["rotation"] = rotations[:, :, None]
+    rows["deal"] = np.arange(of_table)[:, None]
+    rows["seat"] = seats
+    line = (seats - rotations) % players  # (rotations, seats): place in the line-up
+    rows["entrant"] = blocks["lineup"][:, line][:, :, None, :]
+    rows["counts"] = (pairing[0] == DRAWN) | (line == 0)[:, None, :]
+    rows["dealer"] = blocks["dealers"][..., None]
+    rows["hand_size"] = blocks["hand_sizes"][..., None]
+    rows["bid"], rows["tricks"] = blocks["bids"], blocks["tricks"]
+    points = deals.compiled["points"][0]
+    rows["points"] = points[rows["hand_size"], rows["bid"], rows["tricks"]]
+    return rows[rows["hand_size"] > 0]

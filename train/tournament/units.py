@@ -7,12 +7,13 @@ after what. That is what makes results equal for any number of workers and after
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from train.tournament.entrants import Entrant
-from train.tournament.tables import Deals, Outcome, play_pairing
+from train.tournament.design import Lineups, pairings
+from train.tournament.entrants import Entrant, disqualifies
+from train.tournament.tables import Blocks, Deals, Inside, play_blocks
 
 
 @dataclass(frozen=True, order=True)
@@ -22,11 +23,16 @@ class Unit:
     first: int
     """First block."""
     one: int
-    """Place of the entrant that sits alone."""
+    """Place of the entrant that sits alone, or ``DRAWN``."""
     field: int
-    """Place of the entrant in all other seats."""
+    """Place of the entrant in all other seats, or ``DRAWN``."""
     blocks: int
     """Number of blocks."""
+
+    @property
+    def pairing(self) -> tuple[int, int]:
+        """One and field."""
+        return self.one, self.field
 
 
 @dataclass(frozen=True)
@@ -43,50 +49,70 @@ class Asked:
 class Part:
     """What happened in a unit."""
 
-    outcome: Outcome
-    one: Asked
-    field: Asked
+    blocks: Blocks
+    asked: Mapping[int, Asked]
+    """By the entrant's place: all that sat at these tables."""
+    inside: Inside
     seconds: float
     """Time that it took."""
 
 
-def plan(entrants: int, blocks: int, size: int) -> list[Unit]:
+@dataclass
+class Room:
+    """All that is needed to play units: deals, line-ups, entrants."""
+
+    deals: Deals
+    entrants: list[Entrant]
+    lineups: Lineups = dataclasses.field(init=False)
+
+    def __post_init__(self) -> None:
+        names = [entrant.name for entrant in self.entrants]
+        self.lineups = Lineups(names, self.deals.rules.players, self.deals.seed)
+
+    def play(self, unit: Unit) -> Part:
+        """Plays a unit; the entrants' own counts stay as they are."""
+        lineups = self.lineups.of(unit.pairing, unit.first, unit.blocks)
+        present = sorted(set(lineups.ravel().tolist()))
+        sitting = [
+            dataclasses.replace(entrant, faults=0, first_fault="", decisions=0, seconds=0.0)
+            for entrant in self.entrants
+        ]
+        started = time.perf_counter()
+        blocks, inside = play_blocks(self.deals, sitting, lineups, unit.first)
+        seconds = time.perf_counter() - started
+        return Part(blocks, {place: _asked(sitting[place]) for place in present}, inside, seconds)
+
+    def close(self) -> None:
+        """Ends what the entrants hold; they can be asked again."""
+        for entrant in self.entrants:
+            entrant.close()
+
+
+def plan(design: str, entrants: int, blocks: int, size: int) -> list[Unit]:
     """Returns the units of a tournament, in the order in which they are joined.
 
     Args:
+        design: One of ``DESIGNS``.
         entrants: Number of entrants.
         blocks: Number of deal blocks.
         size: Blocks in a unit; the last ones may be smaller.
     """
-    pairs = list(itertools.permutations(range(entrants), 2))
     return [
         Unit(first, one, other, min(size, blocks - first))
         for first in range(0, blocks, size)
-        for one, other in pairs
+        for one, other in pairings(design, entrants)
     ]
 
 
-def play_unit(deals: Deals, entrants: list[Entrant], unit: Unit) -> Part:
-    """Plays a unit; the entrants' own counts stay as they are."""
-    one, field = (_fresh(entrants[place]) for place in (unit.one, unit.field))
-    started = time.perf_counter()
-    outcome = play_pairing(deals, one, field, unit.first, unit.blocks)
-    seconds = time.perf_counter() - started
-    return Part(outcome, _asked(one), _asked(field), seconds)
-
-
-def add_up(entrants: list[Entrant], unit: Unit, part: Part) -> None:
-    """Adds what became of a unit's decisions to the counts of its two entrants."""
-    for place, asked in ((unit.one, part.one), (unit.field, part.field)):
+def add_up(entrants: Sequence[Entrant], part: Part) -> None:
+    """Adds what became of a unit's decisions to the counts of its entrants."""
+    for place, asked in part.asked.items():
         entrant = entrants[place]
+        entrant.was_disqualified |= disqualifies(asked.faults)
         entrant.faults += asked.faults
         entrant.first_fault = entrant.first_fault or asked.first_fault
         entrant.decisions += asked.decisions
         entrant.seconds += asked.seconds
-
-
-def _fresh(entrant: Entrant) -> Entrant:
-    return dataclasses.replace(entrant, faults=0, first_fault="", decisions=0, seconds=0.0)
 
 
 def _asked(entrant: Entrant) -> Asked:

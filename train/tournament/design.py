@@ -1,0 +1,88 @@
+"""Who sits with whom: the line-ups of each design.
+
+field
+    Every ordered pair of entrants (A, B): A alone against copies of B.
+mixed
+    Every block has a line-up of different entrants, drawn so that all play equally often (the
+    numbers differ by one at most) and any of them may meet.
+
+A line-up is played in all its rotations over the seats, in both.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+
+from ohhell_env.errors import OhHellError
+from ohhell_env.game import check_seed
+from train.tournament.tables import Places
+
+FIELD, MIXED = "field", "mixed"
+DESIGNS = (FIELD, MIXED)
+DRAWN = -1
+"""In the place of a pairing: the line-ups are drawn, block by block."""
+
+
+def check_design(design: str, entrants: int, players: int) -> str:
+    """Returns the design.
+
+    Raises:
+        OhHellError: There is no such design, or it needs more entrants.
+    """
+    if design not in DESIGNS:
+        raise OhHellError(f"design: 'field' or 'mixed' is wanted, got {design!r}")
+    if design == MIXED and entrants < players:
+        raise OhHellError(
+            f"a mixed table seats {players} different entrants, got {entrants}; name more (the "
+            "same player again as second=NAME), choose fewer --players, or the design 'field'"
+        )
+    return design
+
+
+def pairings(design: str, entrants: int) -> list[tuple[int, int]]:
+    """Returns the pairings (one, field) of a design; a single drawn one where it is mixed."""
+    if design == MIXED:
+        return [(DRAWN, DRAWN)]
+    return list(itertools.permutations(range(entrants), 2))
+
+
+class Lineups:
+    """The line-ups of a tournament.
+
+    Args:
+        names: Names of the entrants. Their order plays no part in what is drawn.
+        players: Number of players at a table.
+        seed: Seed of the tournament.
+    """
+
+    def __init__(self, names: Sequence[str], players: int, seed: int) -> None:
+        self._by_name = sorted(range(len(names)), key=lambda place: names[place])
+        self._players = players
+        self._random = np.random.Generator(np.random.Philox(key=[check_seed(seed), 1]))
+        self._left: list[int] = []
+        self._drawn: list[list[int]] = []
+
+    def of(self, pairing: tuple[int, int], first: int, count: int) -> Places:
+        """Returns the line-ups (count, players) of some blocks of a pairing."""
+        one, field = pairing
+        if one == DRAWN:
+            while len(self._drawn) < first + count:
+                self._drawn.append(self._draw())
+            return np.array(self._drawn[first : first + count], np.int16)
+        return np.tile(np.array([one] + [field] * (self._players - 1), np.int16), (count, 1))
+
+    def _draw(self) -> list[int]:
+        """Returns the next line-up: entrants from a shuffled list of all, then from a new one."""
+        if len(self._left) < self._players:
+            self._left += self._shuffled(self._left)
+        drawn, self._left = self._left[: self._players], self._left[self._players :]
+        return [self._by_name[number] for number in drawn]
+
+    def _shuffled(self, left: list[int]) -> list[int]:
+        """Returns all entrants in random order, those that must wait not among the first."""
+        order = self._random.permutation(len(self._by_name)).tolist()
+        early = [number for number in order if number not in left][: self._players - len(left)]
+        return early + [number for number in order if number not in early]
