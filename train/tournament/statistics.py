@@ -24,13 +24,19 @@ LEVEL = 0.95
 """How sure the intervals are."""
 POWER = 0.8
 """How likely a difference is to be found with the number of blocks that `blocks_needed` tells."""
-MIN_BLOCKS = 100
-"""Before this many blocks the anytime intervals, which are asymptotic, say nothing."""
+MIN_BLOCKS = 200
+"""Before this many blocks the anytime intervals, which are asymptotic, say nothing.
+
+Looked at after every 50 blocks from 200 to 5,000, they missed the truth in 1 to 3 % of 10,000
+simulated tournaments with symmetric values (light or heavy tails, up to 99 % ties), and in 3.6 and
+4.6 % where 10 points were won in 10 and 5 % of the blocks and lost in none (the last one was 7.5 %
+from 100 on). Rarer one-sided events remain beyond them: 7.3 % where 3 % of the blocks were won.
+"""
 NARROWEST = 500
 """The number of blocks at which the anytime intervals are tuned to be narrowest."""
 
 _Floats = NDArray[np.float64]
-_CHUNK = 2_000_000  # numbers held at once by the bootstrap, in each of four arrays
+_CHUNK = 500_000  # numbers held at once by the bootstrap, in each of four arrays
 _ROUNDING = 1e-12  # spreads below this share of the values are what floating point left over
 
 
@@ -44,7 +50,7 @@ class Comparison:
         standard_error: Of the difference; None where one of them played in fewer than two blocks.
         p: Two-sided, of no difference; 1.0 where there is no interval.
         degrees: Degrees of freedom: one less than the blocks of the one who played in fewer.
-        blocks: Blocks in which at least one of the two played.
+        blocks: Blocks in which at least one of the two played; no others count for anything here.
     """
 
     difference: float
@@ -127,15 +133,16 @@ def bootstrap(values: _Floats, seed: int, resamples: int | None = None) -> _Floa
         return ends
     if resamples is None:
         resamples = int(np.clip(2e7 / blocks, 1000, 10000))
-    weights = played[known].T.astype(np.float64)  # (B, known)
-    sums = np.where(played[known], values[known], 0.0).T
+    filled = np.where(played[known], values[known], 0.0)
+    columns = np.concatenate([filled, played[known]]).T  # (B, 2 * known): sums, counts
     rng = np.random.Generator(np.random.Philox(seed))
     means = np.empty((resamples, known.sum()))
     step = max(1, _CHUNK // blocks)
     for start in range(0, resamples, step):
         counts = _times_drawn(rng, min(step, resamples - start), blocks)
+        totals, weights = np.hsplit(counts @ columns, 2)
         with np.errstate(invalid="ignore"):  # 0 / 0 where none of an entrant's blocks was drawn
-            means[start : start + step] = (counts @ sums) / (counts @ weights)
+            means[start : start + step] = totals / weights
     tail = (1.0 - LEVEL) / 2.0
     ends[known] = np.nanquantile(means, (tail, 1.0 - tail), axis=0).T
     return ends
@@ -187,10 +194,11 @@ def blocks_needed(comparison: Comparison) -> int | None:
 
     It shows where it is outside the noise at 5 %, two-sided: ``((z_.975 + z_.8) * s / d)^2`` blocks
     (Cohen, "Statistical Power Analysis", 1988, chapter 2), with s the standard deviation per block.
-    Same design, same share of blocks in which each of the two plays.
+    Same design, same shares of blocks in which each of the two plays.
 
     Returns:
-        From 2 on; None where there is no difference or nothing is known about its spread.
+        Blocks in which at least one of the two plays, from 2 on; None where there is no difference
+        or nothing is known about its spread.
     """
     difference, error = abs(comparison.difference), comparison.standard_error
     if error is None or not difference > 0.0:
