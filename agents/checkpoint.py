@@ -23,6 +23,7 @@ from torch import Tensor
 
 import ohhell_env
 from agents.network import INPUTS, Network, tensor_sizes
+from agents.saved import as_path, read_file
 from ohhell_env.errors import CheckpointError, OhHellError
 from ohhell_env.observation import LAYOUTS, Layout, layout_of
 from ohhell_env.rules import Rules
@@ -31,6 +32,7 @@ FORMAT = "ohhell-agent"
 VERSION = 1
 """Version of the format; another one is refused."""
 CARD, WEIGHTS = "agent.json", "weights.safetensors"
+_HINT = f"; a checkpoint is a folder with {CARD} and {WEIGHTS}"
 _MAX_CARD = 1 << 20  # bytes; a card needs a few thousand
 _MAX_HEADER = 1 << 16  # bytes that names and shapes of tensors may take
 _MAX_WIDTH, _MAX_LAYERS = 4096, 8
@@ -59,7 +61,7 @@ def save_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
     Raises:
         CheckpointError: At the place there is something that is no checkpoint.
     """
-    path = Path(path)
+    path = as_path(path)
     if path.exists() and not (path / CARD).is_file():
         raise CheckpointError(f"{path}: is there already and no checkpoint; choose another place")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -74,14 +76,22 @@ def save_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
 
 
 def _write_files(folder: Path, checkpoint: Checkpoint) -> None:
-    state = {name: value.cpu() for name, value in checkpoint.network.state_dict().items()}
-    weights = save(state)
+    weights = _weights_of(checkpoint.network)
     card = json.dumps(_card(checkpoint, weights), indent=1) + "\n"
     for name, content in ((WEIGHTS, weights), (CARD, card.encode())):
         with (folder / name).open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+
+
+def _weights_of(network: Network) -> bytes:
+    return save({name: value.cpu() for name, value in network.state_dict().items()})
+
+
+def weights_digest(network: Network) -> str:
+    """Returns the SHA-256 of a network's weights as they are saved."""
+    return hashlib.sha256(_weights_of(network)).hexdigest()
 
 
 def _card(checkpoint: Checkpoint, weights: bytes) -> dict[str, Any]:
@@ -92,7 +102,11 @@ def _card(checkpoint: Checkpoint, weights: bytes) -> dict[str, Any]:
         "rules": checkpoint.rules.to_dict(),
         "hand_size": checkpoint.hand_size,
         "layout": {"name": checkpoint.layout_name, "digest": checkpoint.layout.digest},
-        "network": {"inputs": INPUTS, "hidden": list(checkpoint.network.hidden)},
+        "network": {
+            "inputs": INPUTS,
+            "hidden": list(checkpoint.network.hidden),
+            "told_rules": checkpoint.network.told_rules,
+        },
         "weights_sha256": hashlib.sha256(weights).hexdigest(),
     }
 
@@ -114,7 +128,7 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
         CheckpointError: Not a checkpoint, broken, of another version, or made for observations
             that this version of the library does not write.
     """
-    path = Path(path)
+    path = as_path(path)
     card = _read_card(path)
     try:
         return _assemble(path, card)
@@ -124,7 +138,7 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
 
 def _read_card(path: Path) -> dict[str, Any]:
     file = path / CARD
-    content = _read_file(file, _MAX_CARD)
+    content = read_file(file, _MAX_CARD, _HINT)
     if len(content) > _MAX_CARD:
         raise CheckpointError(f"{file}: larger than {_MAX_CARD} bytes; it is no checkpoint's card")
     try:
@@ -146,7 +160,10 @@ def _assemble(path: Path, card: dict[str, Any]) -> Checkpoint:
     rules, layout = _rules_and_layout(file, card)
     hidden = _hidden(file, card["network"])
     weights = _read_weights(path / WEIGHTS, card["weights_sha256"], tensor_sizes(layout, hidden))
-    network = Network(layout, hidden, fresh=False)
+    told = card["network"]["told_rules"]
+    if type(told) is not bool:
+        raise CheckpointError(f"{file}: told_rules {str(told)[:80]!r}; true or false is allowed")
+    network = Network(layout, hidden, fresh=False, rules=rules if told else None)
     network.load_state_dict(weights)
     network.requires_grad_(False)
     return Checkpoint(network, rules, layout.name, card["hand_size"])
@@ -190,7 +207,7 @@ def _hidden(file: Path, network: dict[str, Any]) -> tuple[int, ...]:
 
 def _read_weights(file: Path, digest: Any, sizes: dict[str, tuple[int, ...]]) -> dict[str, Tensor]:
     needed = 4 * sum(math.prod(size) for size in sizes.values())
-    content = _read_file(file, needed + _MAX_HEADER)
+    content = read_file(file, needed + _MAX_HEADER, _HINT)
     if not needed <= len(content) <= needed + _MAX_HEADER:
         raise CheckpointError(
             f"{file}: of another size than the weights of the network in its {CARD} ({needed} "
@@ -220,16 +237,3 @@ def _check_weights(
             )
         if not torch.isfinite(value).all():
             raise CheckpointError(f"{file}: {name} holds values that are not finite numbers")
-
-
-def _read_file(file: Path, limit: int) -> bytes:
-    """Returns the content of a regular file, or a little more than ``limit`` bytes of it."""
-    try:
-        if file.exists() and not file.is_file():
-            raise CheckpointError(f"{file}: is not a file")
-        with file.open("rb") as stream:
-            return stream.read(limit + 1)
-    except OSError as error:
-        raise CheckpointError(
-            f"{file}: {error.strerror}; a checkpoint is a folder with {CARD} and {WEIGHTS}"
-        ) from None

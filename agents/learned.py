@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from torch import Tensor
 
-from agents.base import Agent, AgentPath
-from agents.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from agents.base import Actions, Agent, Bytes, Words
+from agents.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, weights_digest
 from agents.network import choose
+from agents.saved import AgentPath
 from ohhell_env.errors import CheckpointError
 from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules, RulesLike, as_rules
@@ -61,17 +61,19 @@ class LearnedAgent(Agent):
                 stacklevel=3,
             )
 
+    @property
+    def fingerprint(self) -> str:
+        """The SHA-256 of its weights, as in the checkpoint's ``agent.json``."""
+        return f"sha256:{weights_digest(self.checkpoint.network)}"
+
     def choose(
-        self,
-        observations: NDArray[np.int8],
-        action_masks: NDArray[np.int8],
-        words: NDArray[np.uint64],
-        deterministic: bool,
-    ) -> NDArray[np.int64]:
+        self, observations: Bytes, action_masks: Bytes, words: Words, deterministic: bool, /
+    ) -> Actions:
         """Returns the action codes (B,); see ``Agent.choose``.
 
         Raises:
-            CheckpointError: Observations of another length than the network reads.
+            CheckpointError: Observations of another length than the network reads, or weights so
+                large that its answer is no number.
         """
         network = self.checkpoint.network
         wanted = (network.num_observed, network.num_actions)
@@ -85,7 +87,8 @@ class LearnedAgent(Agent):
         views = torch.from_numpy(np.ascontiguousarray(observations, np.int8))
         masks = torch.from_numpy(np.ascontiguousarray(action_masks, np.int8))
         with torch.no_grad():
-            log_probs = network.log_probs(views, masks)
+            log_probs = network.log_probs(views, masks, self.rules or self.checkpoint.rules)
+        _check_sound(log_probs, masks)
         return choose(log_probs, None if deterministic else words)
 
     def save(self, path: AgentPath) -> None:
@@ -93,13 +96,25 @@ class LearnedAgent(Agent):
         save_checkpoint(path, self.checkpoint)
 
     @classmethod
-    def load(cls, path: str | Path, seed: int | None = None) -> Self:
+    def load(cls, path: AgentPath, seed: int | None = None) -> Self:
         """Returns the player of a checkpoint; nothing in its files is run.
 
         Raises:
             CheckpointError: Not a checkpoint, broken, or of another version.
         """
         return cls(load_checkpoint(path), seed)
+
+
+def _check_sound(log_probs: Tensor, masks: Tensor) -> None:
+    """Refuses answers of finite but huge weights: sums that overflow, or drown the mask."""
+    illegal = (log_probs.exp() * (masks == 0)).sum(dim=-1)
+    sound = log_probs.isfinite().all(dim=-1) & (illegal == 0)
+    if not sound.all():
+        raise CheckpointError(
+            f"the network's answer to observation {int(sound.int().argmin())} of the batch is "
+            "beyond what a float32 can hold: its weights are broken; load another checkpoint, or "
+            "train it anew"
+        )
 
 
 def _title(rules: Rules) -> str:

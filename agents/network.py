@@ -25,14 +25,17 @@ from ohhell_env.actions import BID_BASE
 from ohhell_env.cards import NUM_CARD_CODES, RANKS_PER_SUIT
 from ohhell_env.engine.encode import CARD_SECTIONS
 from ohhell_env.observation import Layout
+from ohhell_env.rules import Rules
 
-INPUTS = "sorted-suits-1"
+INPUTS = "sorted-suits-2"
 """Name of the arrangement of the inputs, for checkpoints; a new arrangement needs a new name."""
 
 _COUNTS = ("bids", "tricks_won", "needed", "hand_size", "trick_number", "bid_balance")
 """Sections that count tricks."""
 _NOT_READ = ("scores", "deal", "deals_left")
 """Sections that the points of a deal do not depend on."""
+_NEVER = NUM_CARD_CODES
+"""A hand size that no deal has."""
 _MASKED = -1e8
 """Logit of an illegal action: its probability is exactly 0, and 0 * log 0 stays finite."""
 
@@ -146,11 +149,23 @@ def _targets(layout: Layout, order: tuple[int, ...]) -> NDArray[np.int64]:
     return targets
 
 
+def dealers_card_from(rules: Rules) -> int:
+    """Returns the hand size from which on the shown card is the dealer's last.
+
+    That card is in the dealer's hand until it is played; in smaller deals the shown card was turned
+    from the stock, and stays out of play.
+    """
+    if rules.trump.method == "dealer_last_card":
+        return 0
+    return math.ceil(rules.pack.size / rules.players)  # nothing is left to turn
+
+
 class Hints(nn.Module):
     """What a player reads off the cards at a glance: inputs worked out from other inputs.
 
     Of each own card: whether it beats the trick so far, and how many cards that may still come
-    are higher in its suit. Of each seat: whether it wants more tricks, has just enough, has too
+    are higher in its suit (the dealer's shown last card may, a card turned from the stock may not).
+    Of each seat: whether it wants more tricks, has just enough, has too
     many, or needs all that are left.
     """
 
@@ -178,17 +193,19 @@ class Hints(nn.Module):
         cards = inputs[:, self.sorted[name]].unflatten(-1, (-1, self.width))
         return cards[..., : self.suits * RANKS_PER_SUIT].unflatten(-1, (self.suits, -1))
 
-    def forward(self, inputs: Tensor, values: Tensor) -> Tensor:
+    def forward(self, inputs: Tensor, values: Tensor, dealers_from: int) -> Tensor:
         """Returns the hints, float32 (B, 2 * suits * 13 + 4 * seats).
 
         Args:
             inputs: The sorted and scaled view, float32 (B, inputs).
             values: The view as it is, float32 (B, L).
+            dealers_from: As ``dealers_card_from`` returns it.
         """
         hand = self._cards(inputs, "hand")[:, 0]
         best = self._cards(inputs, "winning_card")[:, 0]
         beats = (hand * self._beats(inputs, best)).flatten(1)
-        higher = (hand * self._higher(inputs, hand)).flatten(1) / 4
+        from_stock = values[:, self.places["hand_size"]] < dealers_from
+        higher = (hand * self._higher(inputs, hand, from_stock)).flatten(1) / 4
         return torch.cat([beats, higher, self._wishes(values)], dim=-1)
 
     def _beats(self, inputs: Tensor, best: Tensor) -> Tensor:
@@ -198,11 +215,12 @@ class Hints(nn.Module):
         ruffs = F.pad(plain[:, None, None].expand(-1, 1, RANKS_PER_SUIT), (0, 0, 0, self.suits - 1))
         return above + ruffs
 
-    def _higher(self, inputs: Tensor, hand: Tensor) -> Tensor:
+    def _higher(self, inputs: Tensor, hand: Tensor, from_stock: Tensor) -> Tensor:
+        """Counts the unseen cards above each; a shown card (B, 1) of the stock cannot come."""
         pack = self._cards(inputs, "pack")[:, 0] if "pack" in self.sorted else self.ranks
         gone = hand + self._cards(inputs, "played").sum(dim=1)
         if "turned" in self.sorted:
-            gone = gone + self._cards(inputs, "turned")[:, 0]
+            gone = gone + self._cards(inputs, "turned")[:, 0] * from_stock[..., None]
         unseen = (pack - gone).clamp(min=0)
         return unseen.flip(-1).cumsum(dim=-1).flip(-1) - unseen
 
@@ -223,12 +241,21 @@ class Network(nn.Module):
         layout: The observations that it reads.
         hidden: Widths of the hidden layers, the same for actor and critic.
         fresh: Whether to set first weights; without, they are to be loaded.
+        rules: The rules of the tables that it is trained at. They tell whether the shown card is
+            the dealer's last, and may still come; None: it always counts as one of the stock.
     """
 
     scale: Tensor
 
-    def __init__(self, layout: Layout, hidden: tuple[int, ...], fresh: bool = True) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        hidden: tuple[int, ...],
+        fresh: bool = True,
+        rules: Rules | None = None,
+    ) -> None:
         super().__init__()
+        self.rules = rules
         self.hidden = hidden
         self.num_actions = layout.num_actions
         self.num_observed = layout.length
@@ -242,25 +269,43 @@ class Network(nn.Module):
             _set_orthogonal(self.actor, last_gain=0.01)  # at first, every action is as likely
             _set_orthogonal(self.critic, last_gain=1.0)
 
-    def read(self, observations: Tensor) -> tuple[Tensor, Tensor]:
-        """Returns inputs float32 (B, inputs) and suit orders (B,) of observations int8 (B, L)."""
+    @property
+    def told_rules(self) -> bool:
+        """Whether it has been told the rules that it is trained for."""
+        return self.rules is not None
+
+    def read(self, observations: Tensor, rules: Rules | None = None) -> tuple[Tensor, Tensor]:
+        """Returns what the layers read.
+
+        Args:
+            observations: int8 (B, L).
+            rules: The rules of the table, where they are others than those trained for. A network
+                that was never told any does not use them.
+
+        Returns:
+            Inputs float32 (B, inputs) and suit orders (B,).
+        """
+        dealers_from = _NEVER if self.rules is None else dealers_card_from(rules or self.rules)
         values = observations.float()
         order = self.suits(values)
         padded = F.pad(values * self.scale, (0, 1))
         inputs = padded.gather(-1, self.suits.sources[order])
-        return torch.cat([inputs, self.hints(inputs, values)], dim=-1), order
+        return torch.cat([inputs, self.hints(inputs, values, dealers_from)], dim=-1), order
 
-    def log_probs(self, observations: Tensor, action_masks: Tensor) -> Tensor:
+    def log_probs(
+        self, observations: Tensor, action_masks: Tensor, rules: Rules | None = None
+    ) -> Tensor:
         """Returns the logarithm of each action's probability; illegal ones have probability 0.
 
         Args:
             observations: int8 (B, L).
             action_masks: int8, bool or float (B, A), with at least one legal action in each row.
+            rules: As in ``read``.
 
         Returns:
             float32 (B, A).
         """
-        return self.act(*self.read(observations), action_masks)
+        return self.act(*self.read(observations, rules), action_masks)
 
     def act(self, inputs: Tensor, order: Tensor, action_masks: Tensor) -> Tensor:
         """As ``log_probs``, from what ``read`` returned."""

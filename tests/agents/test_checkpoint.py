@@ -12,13 +12,16 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
 from agents.checkpoint import CARD, WEIGHTS, Checkpoint, load_checkpoint, save_checkpoint
-from agents.network import Network
+from agents.network import INPUTS, Network
 from ohhell_env.errors import CheckpointError
 from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules
+from tests.agents.test_saved import EDGES, SAVED, VALUES, places, with_value
 
 RULES = Rules.preset("pocha", 3)
 
@@ -220,12 +223,18 @@ def test_broken_cards(saved: Path, text: str, expected: str) -> None:
         ({"hand_size": 400}, "hand_size 400"),
         ({"hand_size": True}, "hand_size True"),
         ({"network": {"inputs": "other", "hidden": [16, 8]}}, "'other'"),
+        (
+            {"network": {"inputs": "sorted-suits-1", "hidden": [16, 8]}},
+            "inputs of the kind 'sorted-suits-1', this library makes 'sorted-suits-2'; train it",
+        ),
         ({"network": {"hidden": [16, 8]}}, "incomplete or broken"),
-        ({"network": {"inputs": "sorted-suits-1", "hidden": [10**9]}}, "hidden layers"),
-        ({"network": {"inputs": "sorted-suits-1", "hidden": [4096] * 8}}, "of another size"),
-        ({"network": {"inputs": "sorted-suits-1", "hidden": "xx"}}, "hidden layers"),
-        ({"network": {"inputs": "sorted-suits-1", "hidden": [16.0, 8]}}, "hidden layers"),
-        ({"network": {"inputs": "sorted-suits-1", "hidden": []}}, "hidden layers"),
+        ({"network": {"inputs": INPUTS, "hidden": [16, 8]}}, "incomplete or broken.*told_rules"),
+        ({"network": {"inputs": INPUTS, "hidden": [16, 8], "told_rules": 1}}, "told_rules '1'"),
+        ({"network": {"inputs": INPUTS, "hidden": [10**9]}}, "hidden layers"),
+        ({"network": {"inputs": INPUTS, "hidden": [4096] * 8}}, "of another size"),
+        ({"network": {"inputs": INPUTS, "hidden": "xx"}}, "hidden layers"),
+        ({"network": {"inputs": INPUTS, "hidden": [16.0, 8]}}, "hidden layers"),
+        ({"network": {"inputs": INPUTS, "hidden": []}}, "hidden layers"),
         ({"weights_sha256": None}, "damaged"),
     ],
 )
@@ -251,3 +260,35 @@ def test_a_pipe_is_not_waited_for(saved: Path) -> None:
     os.mkfifo(saved / CARD)
     with pytest.raises(CheckpointError, match="not a file"):
         load_checkpoint(saved)
+
+
+@pytest.mark.parametrize("path", [None, 5, "", "x\0y", b"x"])
+def test_a_place_is_a_path(path: Any) -> None:
+    with pytest.raises(CheckpointError, match="is a path"):
+        load_checkpoint(path)
+    with pytest.raises(CheckpointError, match="is a path"):
+        save_checkpoint(path, new_checkpoint())
+
+
+def test_any_value_at_any_place_of_the_card_is_refused_or_read(saved: Path) -> None:
+    file = saved / CARD
+    card = json.loads(file.read_text(encoding="utf-8"))
+    outcomes: set[bool] = set()
+
+    @SAVED
+    @given(st.sampled_from(list(places(card))), EDGES | VALUES)
+    def check(place: tuple[Any, ...], value: Any) -> None:
+        file.write_text(json.dumps(with_value(card, place, value)), encoding="utf-8")
+        try:
+            checkpoint = load_checkpoint(saved)
+        except CheckpointError:
+            outcomes.add(False)
+        else:
+            outcomes.add(True)
+            observations = torch.zeros(2, checkpoint.layout.length, dtype=torch.int8)
+            masks = torch.ones(2, checkpoint.layout.num_actions)
+            log_probs = checkpoint.network.log_probs(observations, masks)
+            assert log_probs.isfinite().all()
+
+    check()
+    assert outcomes == {True, False}

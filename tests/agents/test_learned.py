@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from subprocess import run
@@ -14,13 +15,14 @@ from numpy.typing import NDArray
 import agents
 from agents.checkpoint import Checkpoint
 from agents.learned import LearnedAgent
-from agents.network import Network, choose, num_inputs, tensor_sizes
+from agents.network import Network, choose, dealers_card_from, num_inputs, tensor_sizes
 from ohhell_env import BatchedOhHell
 from ohhell_env.cards import card_name, parse_card
-from ohhell_env.errors import CheckpointError, IllegalActionError
+from ohhell_env.errors import CheckpointError, IllegalActionError, RulesError
 from ohhell_env.game import Game
 from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules
+from ohhell_env.schedule import TrumpSource, deal_plans
 from ohhell_env.variants import variants
 from tests.agents.views import view
 
@@ -30,7 +32,7 @@ RULES = Rules.preset("oh_hell")
 def new_agent(rules: Rules = RULES, layout: str = "default", seed: int = 0) -> LearnedAgent:
     """A player whose network has had no lesson but has clear opinions."""
     torch.manual_seed(seed)
-    network = Network(layout_of(rules, layout), (32, 32))
+    network = Network(layout_of(rules, layout), (32, 32), rules=rules)
     torch.nn.init.normal_(network.actor[-1].weight, 0.0, 0.5)  # type: ignore[arg-type]
     return LearnedAgent(Checkpoint(network, rules, layout), seed=seed)
 
@@ -86,6 +88,58 @@ def test_refuses_an_empty_mask_and_a_missing_one() -> None:
         agent.act_batch(observations, masks * 0)
     with pytest.raises(IllegalActionError, match="mask"):
         agent.act(observations[0])
+
+
+@pytest.mark.parametrize("deterministic", [True, False])
+@pytest.mark.parametrize("place", ["weights", "biases", "first layer"])
+def test_huge_weights_answer_legally_or_are_refused(place: str, deterministic: bool) -> None:
+    """Finite weights of every size: sums overflow, or legal logits sink below the masked ones."""
+    observations, masks = views(RULES, 60)
+    outcomes: list[bool] = []
+    for exponent in range(39):
+        agent = new_agent()
+        actor = agent.checkpoint.network.actor
+        with torch.no_grad():
+            if place == "biases":
+                actor[-1].bias.fill_(-(10.0**exponent))  # type: ignore[operator]
+            else:
+                weight = actor[0 if place == "first layer" else -1].weight
+                weight.mul_(10.0**exponent).clamp_(-3e38, 3e38)  # type: ignore[operator]
+        try:
+            actions = agent.act_batch(observations, masks, deterministic)
+        except CheckpointError as error:
+            assert "its weights are broken" in str(error)
+            outcomes.append(False)
+        else:
+            assert masks[np.arange(60), actions].all(), exponent
+            outcomes.append(True)
+    assert outcomes[0]
+    assert not outcomes[-1]
+
+
+def test_the_row_of_a_broken_answer_is_named() -> None:
+    agent = new_agent()
+    observations, masks = views(RULES, 5)
+    only = np.zeros_like(masks)
+    only[:, 60] = 1
+    only[3, 60:62] = 1
+    with torch.no_grad():
+        agent.checkpoint.network.actor[-1].bias[61] = 3e38  # type: ignore[index]
+        agent.checkpoint.network.actor[-1].bias[60] = -3e38  # type: ignore[index]
+    with pytest.raises(CheckpointError, match="observation 0 of the batch"):
+        agent.act_batch(observations, only)  # -3e38 is less than what stands for illegal
+    only[[0, 1, 2, 4], 61], only[[0, 1, 2, 4], 60] = 1, 0
+    with pytest.raises(CheckpointError, match="observation 3 of the batch"):
+        agent.act_batch(observations, only)
+
+
+def test_the_fingerprint_is_that_of_the_saved_weights(tmp_path: Path) -> None:
+    agent = new_agent()
+    agent.save(tmp_path / "player")
+    card = json.loads((tmp_path / "player/agent.json").read_text(encoding="utf-8"))
+    assert agent.fingerprint == f"sha256:{card['weights_sha256']}"
+    assert agents.load(tmp_path / "player").fingerprint == agent.fingerprint
+    assert new_agent(seed=1).fingerprint != agent.fingerprint
 
 
 def test_a_table_of_another_size_is_refused_by_its_players() -> None:
@@ -214,3 +268,88 @@ def test_hints_tell_what_a_card_does() -> None:
     assert wants == [True, True, False, True]
     assert enough == [False, False, True, False]
     assert too_many == needs_all == [False] * 4
+
+
+DEALERS = RULES.replace(trump={"method": "dealer_last_card"})
+
+
+def _higher(network: Network, game: Game, card: str, rules: Rules | None = None) -> float:
+    """The hint how many cards above a spade, the trump suit, may still come."""
+    name = "default" if network.num_observed == layout_of(game.rules).length else "universal"
+    vector = torch.from_numpy(view(game, layout_name=name)["observation"])[None]
+    inputs, _ = network.read(vector, rules)
+    layout = layout_of(game.rules, name)
+    higher = inputs[0, -(2 * 52 + 4 * layout.seats) :][52:104]
+    return float(4 * higher[parse_card(card) % 13])
+
+
+def _shown(rules: Rules) -> Game:
+    """The dealer, seat 0, shows TS; eldest holds 9S, seat 2 holds 2S and JS."""
+    game = Game(rules, seed=0, hand_size=4, episode="deal")
+    mine = "3C" if rules.trump.method == "turn_up" else "TS"
+    hands = [["4C", "5C", "6C", mine], ["9S", "9H", "9D", "8D"], ["JS", "2S", "3H", "AD"]]
+    game.reset(dealer=0, hands=[*hands, ["2H", "4D", "5D", "JC"]], turned="TS")
+    assert game.turned == parse_card("TS")
+    for bid in (1, 1, 1, 0):
+        game.apply(60 + bid)
+    return game
+
+
+@pytest.mark.parametrize("layout", ["default", "universal"])
+def test_the_dealers_shown_card_may_still_come_and_a_turned_one_may_not(layout: str) -> None:
+    for rules, more in ((DEALERS, 1), (RULES, 0)):
+        network, game = new_agent(rules, layout).checkpoint.network, _shown(rules)
+        assert _higher(network, game, "9S") == 4 + more, "JS to AS, and TS in the dealer's hand"
+        game.apply(parse_card("9S"))
+        assert _higher(network, game, "2S") == 9 + more, "3S to AS but the played 9S and the own JS"
+        assert _higher(network, game, "JS") == 3
+
+
+def test_the_dealers_shown_card_is_gone_once_it_is_played_and_his_own_to_himself() -> None:
+    network, game = new_agent(DEALERS).checkpoint.network, _shown(DEALERS)
+    for card in ("9S", "JS", "2H"):
+        game.apply(parse_card(card))
+    assert _higher(network, game, "TS") == 3, "QS, KS and AS"
+    game.apply(parse_card("TS"))
+    assert game.seat == 2, "JS has won the trick"
+    assert _higher(network, game, "2S") == 9, "3S to AS but JS, TS, 9S, which are played"
+
+
+def test_the_rules_of_the_table_tell_not_those_trained_for() -> None:
+    agent, game = new_agent(RULES), _shown(DEALERS)
+    network = agent.checkpoint.network
+    assert _higher(network, game, "9S") == 4
+    assert _higher(network, game, "9S", DEALERS) == 5
+    with pytest.warns(UserWarning, match="trained for"):
+        agent.begin(DEALERS)
+    observations, masks = views(DEALERS, 300)
+    given = torch.from_numpy(observations), torch.from_numpy(masks)
+    expected = network.log_probs(*given, DEALERS).argmax(dim=-1)
+    assert agent.act_batch(observations, masks).tolist() == expected.tolist()
+    assert (network.read(given[0], DEALERS)[0] != network.read(given[0])[0]).any()
+
+
+def test_a_network_that_was_told_no_rules_takes_every_shown_card_for_turned(tmp_path: Path) -> None:
+    network = Network(layout_of(DEALERS), (8,))
+    for rules in (None, DEALERS):
+        assert _higher(network, _shown(DEALERS), "9S", rules) == 4
+    for told in (None, DEALERS):
+        network = Network(layout_of(DEALERS), (8,), rules=told)
+        LearnedAgent(Checkpoint(network, DEALERS)).save(tmp_path / "player")
+        loaded = LearnedAgent.load(tmp_path / "player").checkpoint.network
+        assert loaded.told_rules == (told is not None)
+        assert _higher(loaded, _shown(DEALERS), "9S") == 4 + loaded.told_rules
+
+
+@pytest.mark.parametrize("name", variants())
+def test_where_the_shown_card_comes_from_is_what_the_schedule_says(name: str) -> None:
+    for players in range(3, 8):
+        try:
+            rules = Rules.preset(name, players)
+            plans = deal_plans(rules)
+        except RulesError:
+            continue
+        for plan in plans:
+            if plan.trump in (TrumpSource.TURNED_CARD, TrumpSource.DEALER_CARD):
+                is_dealers = plan.hand_size >= dealers_card_from(rules)
+                assert is_dealers == (plan.trump == TrumpSource.DEALER_CARD), (players, plan)
