@@ -10,8 +10,8 @@ import typer
 from ohhell_env.cli_rules import parse_changes
 from ohhell_env.errors import RulesError
 from train.config import Config
-from train.run import begin, train
-from train.run_directory import Counters, RunDirectory
+from train.run import begin, check_settings, train
+from train.run_directory import Counters, RunDirectory, is_free
 
 CONFIGS = Path(__file__).parent.parent / "configs" / "train"
 
@@ -133,8 +133,9 @@ def _folder(name: str, settings: Config) -> Path:
 
 def _begin_or_go_on(path: Path, settings: Config, fresh: bool) -> RunDirectory:
     """Returns the run of a folder if it has the same settings, else begins one there."""
-    if not path.exists():
+    if not path.exists() or is_free(path):
         return begin(path, settings)
+    check_settings(settings)  # before the old run is moved
     run = RunDirectory.open(path)
     if fresh or run.config() != settings.resolved():
         why = "" if fresh else ", which has other settings"

@@ -6,6 +6,7 @@ in the run directory.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -13,8 +14,15 @@ from typing import Annotated, Any, Literal, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from ohhell_env.checks import MAX_PLAYERS, MIN_PLAYERS
 from ohhell_env.errors import RulesError, nearest
+from ohhell_env.game import MAX_SEED
 from ohhell_env.rules import Rules, as_rules
+from ohhell_env.schedule import MAX_HAND_SIZE
+from ohhell_env.yaml_text import read_yaml
+
+_MOST_DECISIONS = 10**12
+"""Of a run: a year of it on a fast machine."""
 
 
 class _Settings(BaseModel):
@@ -35,23 +43,23 @@ class NetworkSettings(_Settings):
 class PPOSettings(_Settings):
     """The updates."""
 
-    learning_rate: float = Field(default=1e-3, gt=0)
+    learning_rate: float = Field(default=1e-3, gt=0, le=1)
     """At the start of the run."""
-    final_learning_rate: float = Field(default=0.0, ge=0)
+    final_learning_rate: float = Field(default=0.0, ge=0, le=1)
     """At its end; in between it falls in a straight line."""
-    entropy: float = Field(default=0.03, ge=0)
+    entropy: float = Field(default=0.03, ge=0, le=1000)
     """Weight of the entropy in the loss."""
     clip: float = Field(default=0.2, gt=0, lt=1)
     """How far the probability of an action may move in one update."""
-    epochs: int = Field(default=3, ge=1)
+    epochs: int = Field(default=3, ge=1, le=1000)
     """How often an update goes through the rollout."""
-    minibatch: int = Field(default=256, ge=2)
+    minibatch: int = Field(default=256, ge=2, le=65_536)
     """Decisions in one step of the optimiser."""
     gae_lambda: float = Field(default=0.95, ge=0, le=1)
     """Lambda of the advantages; the discount is 1, as points come at the end of a deal."""
-    value_weight: float = Field(default=0.5, ge=0)
+    value_weight: float = Field(default=0.5, ge=0, le=1000)
     """Weight of the critic's error in the loss."""
-    max_grad_norm: float = Field(default=0.5, gt=0)
+    max_grad_norm: float = Field(default=0.5, gt=0, le=1e6)
     """Largest norm of a gradient."""
 
 
@@ -73,13 +81,13 @@ class OpponentSettings(_Settings):
 class ReportSettings(_Settings):
     """Progress that is measured during the run."""
 
-    every: int = Field(default=250_000, ge=1)
+    every: int = Field(default=250_000, ge=1, le=_MOST_DECISIONS)
     """Decisions between two measurements (the end of the run is measured, too)."""
-    deals: int = Field(default=500, ge=2)
+    deals: int = Field(default=500, ge=2, le=100_000)
     """Duplicate deals of one measurement, each played once in every seat."""
     against: tuple[Literal["random", "heuristic"], ...] = ("random", "heuristic")
     """The fields of opponents, one measurement each."""
-    seed: int = Field(default=1_000_003, ge=0)
+    seed: int = Field(default=1_000_003, ge=0, le=MAX_SEED)
     """Seed of these deals: the same ones at every measurement, and none of the training's."""
 
 
@@ -88,24 +96,24 @@ class Config(_Settings):
 
     rules: str | dict[str, Any] = "oh_hell"
     """Name of a variant, path of a YAML file, or the settings themselves."""
-    players: int | None = None
+    players: int | None = Field(default=None, ge=MIN_PLAYERS, le=MAX_PLAYERS)
     """Number of players; null: the variant's usual number."""
-    hand_size: int | None = Field(default=None, ge=1)
+    hand_size: int | None = Field(default=None, ge=1, le=MAX_HAND_SIZE)
     """Train with one hand size only; null: with those of the schedule."""
     layout: Literal["default", "universal"] = "default"
     """Layout of the observation."""
     seed: int = Field(default=1, ge=0, lt=2**32)
     """Seed of the first weights, the deals and every choice."""
-    decisions: int = Field(default=1_000_000, ge=1)
+    decisions: int = Field(default=1_000_000, ge=1, le=_MOST_DECISIONS)
     """How many decisions of all seats to train on (forced ones counted), to the next rollout."""
-    max_minutes: float | None = Field(default=None, gt=0)
+    max_minutes: float | None = Field(default=None, gt=0, le=1_000_000)
     """Stop after so many minutes even if decisions are left; null: never. Where the clock is ahead
     of the decisions, the learning rate falls with the clock; such a run is not reproducible."""
-    tables: int = Field(default=128, ge=2)
+    tables: int = Field(default=128, ge=2, le=100_000)
     """Tables played side by side."""
-    laps: int = Field(default=16, ge=1)
+    laps: int = Field(default=16, ge=1, le=100_000)
     """Laps of all tables in one rollout: tables * players * laps decisions."""
-    save_every: int = Field(default=250_000, ge=1)
+    save_every: int = Field(default=250_000, ge=1, le=_MOST_DECISIONS)
     """Decisions between two savings of the state from which a run can be resumed."""
     network: NetworkSettings = NetworkSettings()
     opponents: OpponentSettings = OpponentSettings()
@@ -165,14 +173,14 @@ class Config(_Settings):
 
 def _read_yaml(path: Path) -> dict[str, Any]:
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        values = read_yaml(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:  # RulesError and UnicodeDecodeError are ValueErrors
         reason = " ".join(str(error).split())
         raise RulesError(f"cannot read settings from {str(path)!r}: {reason}") from None
     if values is None:
         return {}
     if not isinstance(values, dict):
-        raise RulesError(f"{path}: settings by name are wanted, got {values!r}")
+        raise RulesError(f"{path}: settings by name are wanted, got {reprlib.repr(values)}")
     return values
 
 
@@ -193,7 +201,15 @@ def _explain(error: ValidationError) -> Iterator[str]:
             yield f"unknown setting {name!r}: {nearest(name, _names(Config))}"
         else:
             message = problem["msg"]
-            yield f"{name}: {message[:1].lower()}{message[1:]}, got {problem['input']!r}"
+            yield f"{name}: {message[:1].lower()}{message[1:]}, got {_shown(problem['input'])}"
+
+
+def _shown(value: Any) -> str:
+    """Returns a value as it stands in a message: short, whatever it is."""
+    try:
+        return reprlib.repr(value)
+    except ValueError:  # Python writes out no number of more than 4300 digits
+        return "a number of thousands of digits"
 
 
 def _names(model: type[BaseModel], prefix: str = "") -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from pathlib import Path
@@ -15,12 +16,18 @@ from stable_baselines3.common.callbacks import BaseCallback
 from agents import make
 from agents.checkpoint import Checkpoint
 from agents.learned import LearnedAgent
+from ohhell_env.errors import RulesError
+from ohhell_env.observation import layout_of
 from train.config import Config
 from train.progress import Difference, measure
 from train.rollout import LapTables
 from train.run_directory import Counters, RunDirectory
-from train.selfplay import SelfPlayPPO
+from train.selfplay import SelfPlayPPO, keeping_global_chance
 
+_MOST_MEMORY = 4 * 2**30
+"""Bytes that a rollout may take."""
+_OTHER_BYTES = 64
+"""Bytes of a decision in a rollout beside its observation and mask, about."""
 _LOSSES = {
     "policy_loss": "policy_gradient_loss",
     "value_loss": "value_loss",
@@ -41,13 +48,25 @@ def train(run: RunDirectory, quiet: bool = False) -> Counters:
         quiet: Show no progress.
 
     Raises:
+        RunInUseError: Another process trains in the same folder.
         CheckpointError: The saved state is broken.
+        MetricsError: The metrics are damaged.
+        DivergedError: The numbers went out of hand; what was saved before is unchanged.
     """
     counters = run.counters()
     if counters.finished:
         return counters
+    with run.lock(), keeping_global_chance():
+        run.recover()
+        return _go_on(run, quiet)
+
+
+def _go_on(run: RunDirectory, quiet: bool) -> Counters:
+    counters, config = run.counters(), run.config()
+    if counters.finished:  # by another process, just before this one came to it
+        return counters
     torch.set_num_threads(1)  # with others on the machine, two threads are slower than one
-    config = run.config()
+    _check_size(config)
     ppo = SelfPlayPPO(config, _tables(config))
     run.restore_state(ppo)
     run.cut_metrics(counters.decisions)
@@ -64,12 +83,27 @@ def train(run: RunDirectory, quiet: bool = False) -> Counters:
     return counters
 
 
-def _tables(config: Config) -> LapTables:
+def _check_size(config: Config) -> None:
+    """Raises RulesError where the rollouts would not fit into memory."""
+    rules = config.resolved_rules()
+    layout = layout_of(rules, config.layout, config.hand_size)
+    decisions = config.tables * rules.players * config.laps
+    size = decisions * (layout.length + layout.num_actions + _OTHER_BYTES)
+    if size > _MOST_MEMORY:
+        raise RulesError(
+            f"tables={config.tables}, laps={config.laps}: rollouts of {decisions:,} decisions "
+            f"(tables * {rules.players} players * laps) take {size / 2**30:,.1f} GiB; "
+            f"{_MOST_MEMORY / 2**30:.0f} GiB are allowed, lower one of them"
+        )
+
+
+def _tables(config: Config, number: int | None = None) -> LapTables:
+    """Returns the tables of a run, or fewer of them."""
     shares = config.opponents.model_dump()
     opponents = [(make(name, 0), share) for name, share in shares.items() if share > 0]
     return LapTables(
         config.resolved_rules(),
-        config.tables,
+        config.tables if number is None else number,
         config.seed,
         config.hand_size,
         config.layout,
@@ -108,6 +142,7 @@ class _Reporter(BaseCallback):
         self._saved = counters.decisions
         self._began = time.monotonic() - counters.seconds
         self._stopped = False
+        self._said_nothing_learned = False
 
     def _on_step(self) -> bool:
         return not self._stopped
@@ -132,6 +167,7 @@ class _Reporter(BaseCallback):
     def _after_update(self, last: bool) -> None:
         counters, config = self.counters, self.config
         counters.decisions = self.model.num_timesteps
+        self._say_if_nothing_was_learned()
         due = last or counters.decisions - counters.measured >= config.report.every
         measured = self._measure() if due else {}
         counters.seconds = time.monotonic() - self._began
@@ -143,6 +179,16 @@ class _Reporter(BaseCallback):
             self._finish()
         elif counters.decisions - self._saved >= config.save_every:
             self._save()
+
+    def _say_if_nothing_was_learned(self) -> None:
+        if self._said_nothing_learned or self.model.rollout_buffer.free.any():
+            return
+        self._said_nothing_learned = True
+        self._say(
+            f"after {self.counters.decisions:,} decisions: the rollout held none to learn from "
+            "(all were forced, or what follows them is not known yet), so it changed nothing; "
+            f"raise laps={self.config.laps} or tables={self.config.tables}"
+        )
 
     def _finish(self) -> None:
         if self.counters.measured < self.counters.decisions:
@@ -194,7 +240,7 @@ class _Reporter(BaseCallback):
         row["points_a_deal"] = (
             round(float(deals.mean()) * model.tables.scale, 4) if len(deals) else ""
         )
-        row |= {name: f"{logged[f'train/{key}']:.6g}" for name, key in _LOSSES.items()}
+        row |= {name: _written(logged.get(f"train/{key}")) for name, key in _LOSSES.items()}
         for name in self.config.report.against:
             ends = measured.get(name)
             row[f"over_{name}"] = round(ends.mean, 4) if ends else ""
@@ -203,13 +249,29 @@ class _Reporter(BaseCallback):
         return row
 
 
+def _written(value: float | None) -> str:
+    """Returns a loss for the metrics: nothing where there is none, or none that says anything."""
+    return "" if value is None or not math.isfinite(value) else f"{value:.6g}"
+
+
+def check_settings(config: Config) -> None:
+    """Checks all of the settings that can be checked without a run, at the tables, too.
+
+    Raises:
+        RulesError: They cannot be played.
+    """
+    _check_size(config)
+    _tables(config, 2)
+
+
 def begin(path: Path, config: Config, force: bool = False) -> RunDirectory:
     """Begins a run in a folder; with ``force``, what is there is moved aside first.
 
     Raises:
-        RulesError: The rules cannot be played, or the folder is taken.
+        RulesError: The settings cannot be played, or the folder is taken; nothing is written.
+        RunInUseError: Another process trains in the folder.
     """
-    config.resolved_rules()
+    check_settings(config)
     if force and path.exists():
         RunDirectory(path).set_aside()
     return RunDirectory.create(path, config)

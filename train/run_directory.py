@@ -9,21 +9,26 @@
       state.safetensors    all that a resumed run needs, replaced in one move
       checkpoints/250000/  a player each, after so many decisions
       best/  last/         the one that measured best, and the newest
+      .lock                held by the process that trains, with its number
 
 Nothing here is pickled: tensors are safetensors, the rest is text.
 """
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import hashlib
 import importlib.metadata
 import json
 import os
 import platform
-from collections.abc import Mapping
+import re
+import shutil
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -31,19 +36,37 @@ from safetensors.torch import save_file
 
 import ohhell_env
 from agents.base import write_whole
-from agents.checkpoint import Checkpoint, save_checkpoint
-from ohhell_env.errors import CheckpointError, RulesError
+from agents.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from ohhell_env.errors import CheckpointError, OhHellError, RulesError
 from train.config import Config
 from train.rollout import LAP_FIELDS, Lap
 from train.selfplay import SelfPlayPPO
 
-CONFIG, METRICS, STATE, VERSIONS = (
+try:
+    import fcntl
+except ImportError:  # Windows: nothing keeps two processes from one folder there
+    fcntl = None
+
+CONFIG, METRICS, STATE, VERSIONS, LOCK = (
     "config.yaml",
     "metrics.csv",
     "state.safetensors",
     "versions.json",
+    ".lock",
 )
 _LIBRARIES = ("numpy", "numba", "torch", "stable-baselines3", "sb3-contrib", "safetensors")
+
+
+_LEFT_OVER = re.compile(r"\.(?P<name>best|last|[0-9]+)\.(?P<kind>old|new)-[0-9]+$")
+"""Folders beside a player that is being replaced; see ``agents.checkpoint``."""
+
+
+class RunInUseError(OhHellError):
+    """Another process trains in the folder."""
+
+
+class MetricsError(OhHellError):
+    """The metrics of a run are damaged."""
 
 
 @dataclass
@@ -77,61 +100,163 @@ class RunDirectory:
         Raises:
             RulesError: There is something at that place already.
         """
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        if path.exists() and not is_free(path):
             raise RulesError(
                 f"{path}: is there already; go on with `python -m train resume {path}`, choose "
                 "another --out, or add --force to begin anew (the old folder is kept beside it)"
             )
         path.mkdir(parents=True, exist_ok=True)
+        run = cls(path)
+        with run.lock():
+            if not is_free(path):
+                raise RunInUseError(f"{path}: another process begins a run here at this moment")
+            run._describe(config)
+        return run
+
+    def _describe(self, config: Config) -> None:
         versions = {name: importlib.metadata.version(name) for name in _LIBRARIES}
         versions = {
             "python": platform.python_version(),
             "ohhell_env": ohhell_env.__version__,
         } | versions
-        write_whole(path / VERSIONS, json.dumps(versions, indent=1) + "\n")
-        write_whole(path / CONFIG, config.resolved().to_yaml())
-        return cls(path)
+        write_whole(self.path / VERSIONS, json.dumps(versions, indent=1) + "\n")
+        write_whole(self.path / CONFIG, config.resolved().to_yaml())
 
     @classmethod
     def open(cls, path: Path) -> RunDirectory:
-        """Returns the run that was begun in a folder.
+        """Returns the run that was begun in a folder; what a kill left half done is mended.
 
         Raises:
             RulesError: There is none.
         """
         if not (path / CONFIG).is_file():
             raise RulesError(f"{path}: no training run here ({CONFIG} is missing)")
-        return cls(path)
+        run = cls(path)
+        with contextlib.suppress(RunInUseError, OSError), run.lock():  # in use, or only to read
+            run.recover()
+        return run
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        """Keeps other processes from training here; the system ends it with the process.
+
+        Raises:
+            RunInUseError: Another process holds it.
+        """
+        if fcntl is None:
+            yield
+            return
+        with self._locked_file() as file:
+            file.truncate(0)
+            file.write(f"{os.getpid()}\n")
+            file.flush()
+            try:
+                yield
+            finally:
+                if _stands_at(file, self.path / LOCK):  # else the folder was moved
+                    (self.path / LOCK).unlink()
+
+    def _locked_file(self) -> TextIO:
+        assert fcntl is not None
+        while True:
+            file = (self.path / LOCK).open("a+", encoding="utf-8", errors="replace")
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except (BlockingIOError, PermissionError):
+                with file:
+                    raise RunInUseError(self._in_use(file)) from None
+            except OSError:  # a file system without locks
+                pass
+            if _stands_at(file, self.path / LOCK):
+                return file
+            file.close()  # removed by who held it, after it was opened: a lock of no worth
+
+    def _in_use(self, file: TextIO) -> str:
+        file.seek(0)
+        holder = file.read(20).strip()
+        who = f"process {holder}" if holder.isdecimal() else "another process"
+        return (
+            f"{self.path}: {who} is training here; wait until it ends, stop it with Ctrl-C, or "
+            "choose another --out"
+        )
+
+    def recover(self) -> None:
+        """Puts back the players that a kill caught between their old and their new folder."""
+        for parent in (self.path, self.path / "checkpoints"):
+            left = [match for file in parent.glob(".*") if (match := _LEFT_OVER.match(file.name))]
+            # The old one comes first: it is the one that the saved state belongs to.
+            for match in sorted(left, key=lambda match: match["kind"], reverse=True):
+                folder, place = parent / match[0], parent / match["name"]
+                if not place.exists() and _is_player(folder):
+                    folder.rename(place)
+                else:
+                    shutil.rmtree(folder, ignore_errors=True)
 
     def config(self) -> Config:
         """Returns the settings of the run."""
         return Config.load(self.path / CONFIG)
 
     def set_aside(self) -> Path:
-        """Moves the whole folder to the next free name beside it, which is returned."""
+        """Moves the whole folder to the next free name beside it, which is returned.
+
+        Raises:
+            RunInUseError: Another process trains in it.
+        """
         number = 1
         while (aside := self.path.with_name(f"{self.path.name}.old-{number}")).exists():
             number += 1
-        return self.path.rename(aside)
+        if not self.path.is_dir():
+            return self.path.rename(aside)
+        with self.lock():
+            self.path.rename(aside)
+            (aside / LOCK).unlink(missing_ok=True)
+        return aside
 
     def add_metrics(self, row: Mapping[str, Any]) -> None:
         """Appends a row to the metrics; the first row gives the columns."""
         file = self.path / METRICS
-        new = not file.exists()
+        new = not file.exists() or file.stat().st_size == 0
         with file.open("a", encoding="utf-8", newline="") as stream:
-            writer = csv.DictWriter(stream, fieldnames=list(row))
+            writer = csv.DictWriter(stream, fieldnames=list(row), lineterminator="\n")
             if new:
                 writer.writeheader()
             writer.writerow(row)
 
     def cut_metrics(self, decisions: int) -> None:
-        """Removes the rows of what an interruption has lost: those after ``decisions``."""
+        """Removes the rows of what an interruption has lost: those after ``decisions``.
+
+        Raises:
+            MetricsError: The file is damaged.
+        """
         file = self.path / METRICS
         if not file.exists():
             return
-        head, *rows = file.read_text(encoding="utf-8").splitlines(keepends=True)
-        kept = [row for row in rows if row.endswith("\n") and int(row.split(",")[0]) <= decisions]
-        write_whole(file, "".join([head, *kept]))
+        try:
+            text = file.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise self._damaged_metrics("is no text") from None
+        first = "decisions"  # the first column; a kill may have left a part of it only
+        if text[: len(first)] != first[: len(text)]:
+            raise self._damaged_metrics(f"begins with {text[:20]!r}")
+        lines = [line for line in text.splitlines(keepends=True) if line.endswith("\n")]
+        kept = [
+            line
+            for number, line in enumerate(lines)
+            if number == 0 or self._decisions_of(number, line, lines[0]) <= decisions
+        ]
+        write_whole(file, "".join(kept))
+
+    def _decisions_of(self, number: int, line: str, head: str) -> int:
+        cells = line.split(",")
+        if len(cells) != len(head.split(",")) or not re.fullmatch("[0-9]{1,18}", cells[0]):
+            raise self._damaged_metrics(f"has no row of its columns in line {number + 1}")
+        return int(cells[0])
+
+    def _damaged_metrics(self, what: str) -> MetricsError:
+        return MetricsError(
+            f"{self.path / METRICS}: {what}, so it is damaged; move it elsewhere and resume the "
+            "run, which begins a new one (nothing else is lost)"
+        )
 
     def save_player(self, ppo: SelfPlayPPO, config: Config, name: str) -> None:
         """Writes the newest network as a player that ``agents.load`` reads."""
@@ -145,46 +270,106 @@ class RunDirectory:
             "counters": vars(counters),
             "updates": ppo._n_updates,
             "random": ppo.tables.random.bit_generator.state,
+            "made_with": _made_with(ppo.config),
         }
         beside = self.path / f"{STATE}.part"
         text = json.dumps(notes, default=lambda array: array.tolist())
-        save_file(_tensors(ppo), beside, metadata={"notes": text})
+        tensors = _tensors(ppo)
+        save_file(tensors, beside, {"notes": text, "sha256": _digest(tensors, text)})
         with beside.open("rb") as file:
             os.fsync(file.fileno())
         beside.replace(self.path / STATE)
 
     def counters(self) -> Counters:
-        """Returns what the run had behind it when its state was last saved."""
-        if not (self.path / STATE).exists():
-            return Counters()
-        return Counters(**self._read_state()[1]["counters"])
-
-    def restore_state(self, ppo: SelfPlayPPO) -> None:
-        """Brings a new learner to the saved state, if there is one.
+        """Returns what the run had behind it when its state was last saved.
 
         Raises:
             CheckpointError: The state is broken.
         """
         if not (self.path / STATE).exists():
+            return Counters()
+        counters = self._read_state()[1]["counters"]
+        if not isinstance(counters, dict) or counters.keys() != vars(Counters()).keys():
+            raise self._broken_state("it counts other things than this version")
+        return Counters(**counters)
+
+    def restore_state(self, ppo: SelfPlayPPO) -> None:
+        """Brings a new learner to the saved state, if there is one.
+
+        Raises:
+            CheckpointError: The state is broken, or belongs to other settings.
+        """
+        if not (self.path / STATE).exists():
             return
         tensors, notes = self._read_state()
+        then, now = notes["made_with"], _made_with(ppo.config)
+        changed = [name for name, value in now.items() if then.get(name) != value]
+        if changed:
+            raise CheckpointError(
+                f"{self.path / CONFIG}: {', '.join(changed)} changed since {STATE} was saved; put "
+                "back what was there, or begin the run anew"
+            )
         try:
             _restore(ppo, tensors, notes)
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise CheckpointError(
-                f"{self.path / STATE}: does not fit its {CONFIG}: {error}"
-            ) from None
+            raise self._broken_state(f"it does not fit {CONFIG}: {error}") from None
 
     def _read_state(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
         file = self.path / STATE
         try:
             with safe_open(file, framework="pt", device="cpu") as opened:
                 tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - no mapping
-                return tensors, json.loads(opened.metadata()["notes"])
-        except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
-            raise CheckpointError(
-                f"{file}: the saved state is broken ({error}); begin the run anew"
-            ) from None
+                about = opened.metadata()
+            text, digest = about["notes"], about["sha256"]
+        except KeyError as error:
+            raise self._broken_state(f"{error.args[0]!r} is missing in it") from None
+        except (SafetensorError, OSError, TypeError, ValueError) as error:
+            raise self._broken_state(str(error)) from None
+        if _digest(tensors, text) != digest:
+            raise self._broken_state("it is not what was saved")
+        return tensors, json.loads(text)
+
+    def _broken_state(self, why: str) -> CheckpointError:
+        return CheckpointError(
+            f"{self.path / STATE}: the saved state is broken ({why}); begin the run anew"
+        )
+
+
+def _digest(tensors: Mapping[str, torch.Tensor], notes: str) -> str:
+    """Returns the SHA-256 of a state: a damaged one must not reach the unchecked engine."""
+    found = hashlib.sha256(notes.encode())
+    for name, tensor in sorted(tensors.items()):
+        found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        found.update(tensor.detach().numpy().tobytes())
+    return found.hexdigest()
+
+
+def _made_with(config: Config) -> dict[str, Any]:
+    """Returns the settings that a saved state cannot go on without."""
+    names = {"rules", "players", "hand_size", "layout", "tables", "opponents", "network"}
+    return config.resolved().model_dump(mode="json", include=names)
+
+
+def is_free(path: Path) -> bool:
+    """Returns whether a run may begin in a folder: it is empty, but for a kill's leavings."""
+    begun = {LOCK, VERSIONS, f"{VERSIONS}.part", f"{CONFIG}.part"}
+    return path.is_dir() and all(file.name in begun for file in path.iterdir())
+
+
+def _stands_at(file: TextIO, place: Path) -> bool:
+    """Returns whether an open file is still the one at its place."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), place.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _is_player(folder: Path) -> bool:
+    try:
+        load_checkpoint(folder)
+    except OhHellError:
+        return False
+    return True
 
 
 def _tensors(ppo: SelfPlayPPO) -> dict[str, torch.Tensor]:

@@ -7,6 +7,9 @@ advantages seat by seat; MaskablePPO's own ``learn`` and ``train`` do the rest, 
 
 from __future__ import annotations
 
+import contextlib
+import random
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,9 +26,29 @@ from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
 from agents.network import Network, choose
+from ohhell_env.errors import OhHellError
 from ohhell_env.observation import Layout
 from train.config import Config
 from train.rollout import Bytes, Floats, Lap, LapBuffer, LapTables
+
+
+class DivergedError(OhHellError):
+    """The weights, or what the network makes of them, are no longer finite numbers."""
+
+
+@contextlib.contextmanager
+def keeping_global_chance() -> Iterator[None]:
+    """Leaves the global random states of Python, NumPy and torch as they were.
+
+    Stable-Baselines3 seeds all three when a learner is made.
+    """
+    python, numbers, tensors = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numbers)
+        torch.set_rng_state(tensors)
 
 
 class TablePolicy(MaskableActorCriticPolicy):
@@ -144,6 +167,7 @@ class SelfPlayPPO(MaskablePPO):
             seed=config.seed,
             device="cpu",
         )
+        self.config = config
         self.tables = tables
         self.following: Lap | None = None
         """The lap already played of the next rollout: its values end the last one."""
@@ -160,8 +184,37 @@ class SelfPlayPPO(MaskablePPO):
         log_probs = network.act(inputs, order, torch.from_numpy(masks))
         words = self.tables.random.integers(2**64, size=len(masks), dtype=np.uint64)
         actions = choose(log_probs, words)
-        taken = log_probs.numpy()[np.arange(len(actions)), actions]
-        return actions, taken, network.judge(inputs).numpy()
+        rows = np.arange(len(actions))
+        taken, values = log_probs.numpy()[rows, actions], network.judge(inputs).numpy()
+        # Finite weights can be so large that their products are not, or that a legal action
+        # becomes less likely than an illegal one.
+        if not (np.isfinite(taken + values) & (masks[rows, actions] == 1)).all():
+            raise self._diverged("the network no longer gives usable probabilities and values")
+        return actions, taken, values
+
+    def train(self) -> None:
+        """Makes an update; one without a free decision in the rollout changes nothing.
+
+        Raises:
+            DivergedError: It left weights that are not finite.
+        """
+        self.logger.name_to_value.clear()  # an update that is left out has no losses to report
+        if not self.rollout_buffer.free.any():
+            self._update_learning_rate(self.policy.optimizer)
+            return
+        with np.errstate(over="ignore", invalid="ignore"):  # said below, once and plainly
+            super().train()
+        if not all(bool(torch.isfinite(value).all()) for value in self.policy.parameters()):
+            raise self._diverged("the weights are no longer finite numbers")
+
+    def _diverged(self, what: str) -> DivergedError:
+        rate = self.policy.optimizer.param_groups[0]["lr"]
+        return DivergedError(
+            f"after {self.num_timesteps:,} decisions {what}; the learning rate is too "
+            f"high, most likely: ppo.learning_rate began at {self.config.ppo.learning_rate:g} and "
+            f"is {rate:g} now; begin the run anew with a lower one (the state that was saved last "
+            "is unchanged)"
+        )
 
     def _update_current_progress_remaining(self, num_timesteps: int, total_timesteps: int) -> None:
         """Lets the learning rate fall with the clock where that is ahead of the decisions."""

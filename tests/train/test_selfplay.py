@@ -15,7 +15,7 @@ from ohhell_env.rules import Rules
 from train.config import Config
 from train.progress import measure
 from train.rollout import LapTables
-from train.selfplay import SelfPlayPPO
+from train.selfplay import DivergedError, SelfPlayPPO
 
 TINY: dict[str, Any] = {
     "decisions": 1500,
@@ -93,6 +93,29 @@ def test_global_generators_do_not_matter() -> None:
     torch.manual_seed(99)
     second.learn(400)
     assert torch.equal(weights(first)["actor.0.weight"], weights(second)["actor.0.weight"])
+
+
+@pytest.mark.parametrize("size", [1e38, -1e38, 1e12])
+def test_answers_that_say_nothing_end_the_training(size: float) -> None:
+    """Weights may be finite and what the network makes of them not, or beyond the masks' logits."""
+    ppo = learner()
+    with torch.no_grad():
+        ppo.policy.network.actor[-1].bias[:] = -abs(size)  # type: ignore[index]
+        ppo.policy.network.actor[0].weight.mul_(size)  # type: ignore[operator]
+    with pytest.raises(DivergedError, match=r"no longer gives usable .*ppo\.learning_rate"):
+        ppo.learn(300)
+
+
+def test_an_update_without_a_free_decision_changes_nothing() -> None:
+    ppo = learner()
+    ppo.learn(100)
+    before, updates = weights(ppo), ppo._n_updates
+    ppo.rollout_buffer.free[:] = False
+    ppo.train()
+    after = weights(ppo)
+    assert all(torch.equal(before[name], after[name]) for name in before)
+    assert ppo._n_updates == updates
+    assert ppo.logger.name_to_value.keys() == {"train/learning_rate"}
 
 
 @pytest.mark.slow
