@@ -107,14 +107,12 @@ def test_a_width_that_no_checkpoint_can_have_is_refused(width: int) -> None:
         Config.load(None, TINY | {"network.hidden": [width]})
 
 
-@pytest.mark.xfail(reason="the folder is made before the hand size is checked", **STILL)
 def test_settings_that_cannot_run_leave_no_folder(tmp_path: Path) -> None:
     with pytest.raises(RulesError):
         begin(tmp_path / "run", Config.load(None, TINY | {"hand_size": 99}))
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.xfail(reason="an empty metrics.csv cannot be unpacked", **STILL)
 def test_a_run_goes_on_from_empty_metrics(tmp_path: Path) -> None:
     run = begin(tmp_path / "run", Config.load(None, TINY))
     (run.path / "metrics.csv").touch()
