@@ -25,7 +25,7 @@ from tests.train.players import (
     Raises,
     RaisesSometimes,
 )
-from train.tournament import Results, cli_run, run_tournament
+from train.tournament import Results, TournamentConfig, cli_run, run_tournament
 from train.tournament import entrants as entrants_module
 from train.tournament import runner as runner_module
 from train.tournament.rating import rate
@@ -309,7 +309,8 @@ def test_one_block_has_no_interval(tmp_path: Path) -> None:
 
 def test_files_of_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "new" / "results"
-    cli_run(["random", ("low", Lowest())], "oh_hell", 3, 4, 5, out, hand_size=2, progress=False)
+    config = TournamentConfig(players=3, deals=4, out=out, hand_size=2, report=False)
+    cli_run(config, ["random", ("low", Lowest())], progress=False)
     data = json.loads((out / "results.json").read_text())
     assert (data["players"], data["blocks"], data["seed"], data["hand_size"]) == (3, 4, 5, 2)
     assert Rules.from_dict(data["rules"]) == Rules.preset("oh_hell", players=3)
@@ -324,7 +325,7 @@ def test_files_of_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_a_folder_that_cannot_be_is_found_before_the_cards_are_dealt(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(OhHellError, match="results cannot be written there"):
-        cli_run(["random", "heuristic"], "oh_hell", out=tmp_path / "file" / "results")
+        cli_run(TournamentConfig(out=tmp_path / "file" / "results"), ["random", "heuristic"])
 
 
 def test_results_from_before_survive_a_failed_write(

@@ -18,13 +18,16 @@ import pytest
 from agents import HeuristicAgent
 from ohhell_env.errors import OhHellError
 from tests.train.players import Lowest, RaisesSometimes
-from train.tournament import Results, cli_run, open_store, run_tournament
+from train.tournament import Results, TournamentConfig, cli_run, open_store, run_tournament
 from train.tournament import runner as runner_module
 from train.tournament import store as store_module
 from train.tournament.store import OtherTournamentError, Store, set_aside
 
 ENTRANTS: list[Any] = ["random", "heuristic", ("sometimes", RaisesSometimes())]
 BLOCKS, UNIT = 14, 4
+SMALL = TournamentConfig(
+    entrants=("random", "heuristic"), rules="plump", players=3, deals=5, seed=1, report=False
+)
 
 
 def play(path: Path | None, **changes: Any) -> Results:
@@ -328,10 +331,10 @@ def test_a_store_can_be_read_while_it_is_written(tmp_path: Path) -> None:
 def test_the_command_line_rewrites_its_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cli_run(["random", "heuristic"], "plump", 3, 5, 1, tmp_path, progress=False)
+    cli_run(SMALL.model_copy(update={"out": tmp_path}), progress=False)
     first = (tmp_path / "results.json").read_bytes()
     (tmp_path / "results.json").unlink()
-    cli_run(["random", "heuristic"], "plump", 3, 5, 1, tmp_path, progress=False)
+    cli_run(SMALL.model_copy(update={"out": tmp_path}), progress=False)
     assert (tmp_path / "results.json").read_bytes() == first
     capsys.readouterr()
 
@@ -348,8 +351,8 @@ def test_ctrl_c_is_one_line_and_keeps_what_was_played(
     with monkeypatch.context() as patch:
         patch.setattr(runner_module, "play_inline", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            cli_run(["random", "heuristic"], "plump", 3, 5, 1, tmp_path, progress=False)
-    said = f"stopped after 15 of 30 deals; they are kept in {tmp_path}, the same command goes on\n"
+            cli_run(SMALL.model_copy(update={"out": tmp_path}), progress=False)
+    said = f"stopped after 15 of 30 tables; they are kept in {tmp_path}, the same command goes on\n"
     assert capsys.readouterr().out == said
     with open_store(tmp_path) as kept:
         assert len(kept.units()) == 1

@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 from train.tournament.cli import cli_run
+from train.tournament.config import TournamentConfig
 from train.tournament.results import Results
 from train.tournament.runner import run_tournament
 from train.tournament.store import open_store
 
-__all__ = ["Results", "cli_run", "open_store", "run_tournament"]
+__all__ = ["Results", "TournamentConfig", "cli_run", "open_store", "run_tournament"]

@@ -1,15 +1,19 @@
-"""What ``python -m train tournament`` does."""
+"""``python -m train tournament``."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Any, Self
 
-from rich.console import Console
+import typer
+from rich.console import Console, Group
+from rich.live import Live
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
 
-from ohhell_env.rules import RulesLike
+from train.tournament.config import TournamentConfig
 from train.tournament.entrants import EntrantLike
 from train.tournament.executors import use_one_thread
 from train.tournament.report import print_report
@@ -18,92 +22,190 @@ from train.tournament.runner import run_tournament
 from train.tournament.standings import Standings
 from train.tournament.store import STORE
 
+_SHOWN = 12
+"""Entrants in the live standings at most, from the best on."""
+_EVERY = 30.0
+"""Seconds between two lines of progress where there is no terminal."""
+
+
+def _of_settings(name: str) -> str:
+    """Returns the description of a setting, as help of its option."""
+    field = TournamentConfig.model_fields[name]
+    text = " ".join((field.description or "").split()).replace("null: ", "if left out: ")
+    default = field.default
+    shown = default is not None and not isinstance(default, bool | tuple)
+    return f"{text} [{default}]" if shown else text
+
+
+def _option(name: str, *flags: str, **more: Any) -> Any:
+    return typer.Option(*flags, help=_of_settings(name), show_default=False, **more)
+
+
+def tournament(
+    entrants: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PLAYER...",
+            show_default=False,
+            help="random, heuristic, the folder of a checkpoint, module:Class, or process: and a "
+            "command line in quotes; each with NAME= before it to call it otherwise.",
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(help="Settings, as a YAML file; options given here win.", show_default=False),
+    ] = None,
+    rules: Annotated[str | None, _option("rules", metavar="NAME|FILE.yaml")] = None,
+    players: Annotated[int | None, _option("players")] = None,
+    design: Annotated[str | None, _option("design", metavar="field|mixed")] = None,
+    episode: Annotated[str | None, _option("episode", metavar="deal|game")] = None,
+    hand_size: Annotated[int | None, _option("hand_size")] = None,
+    deals: Annotated[int | None, _option("deals")] = None,
+    seed: Annotated[int | None, _option("seed")] = None,
+    stop: Annotated[float | None, _option("stop", metavar="POINTS")] = None,
+    anchor: Annotated[str | None, _option("anchor", metavar="NAME")] = None,
+    unit: Annotated[int | None, _option("unit")] = None,
+    workers: Annotated[int | None, _option("workers")] = None,
+    executor: Annotated[
+        str | None, _option("executor", metavar="inline|processes|ray")
+    ] = None,
+    address: Annotated[str | None, _option("address")] = None,
+    out: Annotated[str | None, _option("out", metavar="DIR")] = None,
+    report: Annotated[bool | None, _option("report", "--report/--no-report")] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Begin anew; what was kept stays beside it.")
+    ] = False,
+) -> None:
+    """Plays players against each other on duplicate deals; goes on where it was stopped."""
+    options = dict(locals())
+    given = {name: options[name] for name in TournamentConfig.model_fields}
+    changes = {name: value for name, value in given.items() if value not in (None, [])}
+    cli_run(TournamentConfig.load(config, changes), fresh=fresh)
+
 
 def cli_run(
-    entrants: Sequence[EntrantLike],
-    rules: RulesLike,
-    players: int | None = None,
-    deals: int = 1000,
-    seed: int = 0,
-    out: str | Path | None = None,
-    hand_size: int | None = None,
-    progress: bool = True,
-    workers: int = 1,
-    unit: int | None = None,
+    config: TournamentConfig,
+    entrants: Sequence[EntrantLike] | None = None,
     fresh: bool = False,
+    progress: bool = True,
 ) -> Results:
     """Runs a tournament with a progress bar, writes its files and prints the report.
 
     Args:
-        entrants: As for ``run_tournament``.
-        rules: Rules, the name of a variant, or the path of a YAML file.
-        players: Overrides the number of players of the rules.
-        deals: Number of deal blocks.
-        seed: Decides the cards and all chance.
-        out: Folder for the store, ``results.json`` and ``timings.json``; what its store holds
-            already is not played again. None: nothing is written.
-        hand_size: The only hand size; None: as the schedule has them.
-        progress: Whether to show a progress bar.
-        workers: As for ``run_tournament``, like ``unit`` and ``fresh``.
-        unit: Blocks that are played and kept at a time.
+        config: The settings.
+        entrants: The players; None: those of the settings.
         fresh: Whether to give an old store another name and begin anew.
+        progress: Whether to show how it goes.
 
     Raises:
-        OhHellError: Anything in the arguments that cannot be used.
+        OhHellError: Anything in the settings that cannot be used.
     """
-    if out is not None:
-        check_writable(out)
+    check_writable(config.out)
     use_one_thread()
     console = Console()
-    with _Watched(console, out, progress) as watched:
+    with _Watched(console, config.out, progress) as watched:
         results = run_tournament(
-            entrants,
-            rules,
-            deals,
-            seed,
-            hand_size=hand_size,
-            players=players,
+            config.wishes() if entrants is None else entrants,
+            config.resolved_rules(),
+            config.deals,
+            config.seed,
+            design=config.design,
+            episode=config.episode,
+            hand_size=config.hand_size,
+            stop=config.stop,
+            anchor=config.anchor,
             progress=watched,
-            workers=workers,
-            store=None if out is None else Path(out) / STORE,
-            unit=unit,
+            workers=config.workers,
+            executor=config.executor,
+            address=config.address,
+            store=config.out / STORE,
+            unit=config.unit,
             fresh=fresh,
         )
-    if out is not None:
-        path = results.save(out)
-        console.print(f"written: {path}", markup=False, highlight=False, soft_wrap=True)
+    written = [results.save(config.out)]
+    if config.report:
+        from train.tournament.pages import write_pages
+
+        written += write_pages(results, config.out)
     print_report(results, console)
+    for path in written[:2]:
+        console.print(f"written: {path}", markup=False, highlight=False, soft_wrap=True)
     return results
 
 
 class _Watched:
-    """The progress bar, and what is said where the tournament is stopped.
+    """The progress bar with live standings, and what is said where the tournament is stopped.
 
     Args:
         console: Where to.
         out: Folder of the store.
-        shown: Whether there is a bar.
+        shown: Whether anything is shown while it is played.
     """
 
-    def __init__(self, console: Console, out: str | Path | None, shown: bool) -> None:
+    def __init__(self, console: Console, out: Path, shown: bool) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
-        self._bar = Progress(*columns, TimeRemainingColumn(), console=console, disable=not shown)
+        self._bar = Progress(*columns, TimeRemainingColumn(), console=console)
         self._task = self._bar.add_task("tournament", total=None)
-        self._console, self._out = console, out
+        self._console, self._out, self._shown = console, out, shown
+        self._standings: Standings | None = None
+        self._live: Live | None = None
+        self._started = self._said = time.monotonic()
+        self._before = 0
 
     def __call__(self, standings: Standings) -> None:
+        if self._standings is None:
+            self._before = standings.done
+        self._standings = standings
         self._bar.update(self._task, completed=standings.done, total=standings.total)
+        if self._shown and self._live is None and time.monotonic() - self._said > _EVERY:
+            self._said = time.monotonic()
+            self._say(self._line(standings))
+
+    def _line(self, standings: Standings) -> str:
+        """Returns the progress in one line, for logs."""
+        played = standings.done - self._before
+        left = (standings.total - standings.done) * (self._said - self._started) / max(played, 1)
+        best = ", ".join(f"{s.name} {s.difference:+.2f}" for s in standings.now()[:3])
+        share = standings.done / standings.total
+        return f"{share:.0%}, about {left / 60:.0f} minutes left; {best}"
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def _render(self) -> Group:
+        if self._standings is None:
+            return Group(self._bar)
+        return Group(_live_table(self._standings), self._bar)
 
     def __enter__(self) -> Self:
-        self._bar.start()
+        if self._shown and self._console.is_terminal:
+            self._live = Live(
+                get_renderable=self._render, console=self._console, transient=True
+            )
+            self._live.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: object
     ) -> None:
-        self._bar.stop()
+        if self._live is not None:
+            self._live.stop()
         if kind is not None and issubclass(kind, KeyboardInterrupt):
-            task = self._bar.tasks[0]
-            played = f"stopped after {task.completed:,.0f} of {task.total or 0:,.0f} deals"
-            kept = f"; they are kept in {self._out}, the same command goes on" if self._out else ""
-            self._console.print(played + kept, markup=False, highlight=False, soft_wrap=True)
+            done, total = 0, 0
+            if self._standings is not None:
+                done, total = self._standings.done, self._standings.total
+            self._say(
+                f"stopped after {done:,} of {total:,} tables; they are kept in {self._out}, the "
+                "same command goes on"
+            )
+
+
+def _live_table(standings: Standings) -> Table:
+    table = Table(box=None)
+    table.add_column("so far", overflow="ellipsis", no_wrap=True, min_width=12)
+    for heading in ("over the others", "±", "blocks"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for each in standings.now()[:_SHOWN]:
+        half = "" if each.half_width is None else f"{each.half_width:.2f}"
+        table.add_row(each.name, f"{each.difference:+.2f}", half, f"{each.blocks:,}")
+    return table

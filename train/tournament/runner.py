@@ -17,6 +17,7 @@ from ohhell_env.first_deal import check_hand_size
 from ohhell_env.game import check_seed
 from ohhell_env.rules import RulesLike, as_rules
 from train.tournament import statistics
+from train.tournament.config import MOST_BLOCKS
 from train.tournament.design import FIELD, check_design, pairings
 from train.tournament.entrants import EntrantLike, make_entrants
 from train.tournament.executors import Played, Setup, play_in_processes, play_inline
@@ -30,8 +31,6 @@ from train.tournament.units import Part, Room, Unit, add_up, plan
 
 CHUNK = 256
 """Blocks in a unit of work, unless another number is asked for."""
-MOST_BLOCKS = 10_000_000
-"""Blocks of one tournament at most."""
 EXECUTORS = ("inline", "processes", "ray")
 
 Progress = Callable[[Standings], None]

@@ -1,0 +1,107 @@
+"""Settings in YAML files: typed, checked, with mistakes told in one line."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ohhell_env.errors import RulesError, nearest
+from ohhell_env.yaml_text import read_yaml
+
+
+class Settings(BaseModel):
+    """Base of all settings; a docstring below a field describes it."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False
+    )
+
+    @classmethod
+    def load(cls, path: str | Path | None, changes: Mapping[str, Any] | None = None) -> Self:
+        """Returns the settings of a YAML file, with changes.
+
+        Args:
+            path: The file; None: the defaults.
+            changes: Settings by dotted name, such as ``{"ppo.epochs": 2}``.
+
+        Raises:
+            RulesError: The file cannot be read, a setting is unknown (the nearest is named) or a
+                value is not allowed.
+        """
+        values = {} if path is None else _read_yaml(Path(path))
+        for key, value in (changes or {}).items():
+            _put(values, key, value)
+        return cls.of(values, "" if path is None else f"{path}: ")
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], where: str = "") -> Self:
+        """Returns settings from plain data; ``where`` begins the message of an error.
+
+        Raises:
+            RulesError: As for ``load``.
+        """
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            raise RulesError(where + "; ".join(_explain(cls, error))) from None
+
+    def to_yaml(self) -> str:
+        """Returns the settings as YAML text that ``load`` reads back."""
+        plain = self.model_dump(mode="json")
+        return yaml.safe_dump(plain, sort_keys=False, default_flow_style=None, width=100)
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    try:
+        values = read_yaml(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:  # RulesError and UnicodeDecodeError are ValueErrors
+        reason = " ".join(str(error).split())
+        raise RulesError(f"cannot read settings from {str(path)!r}: {reason}") from None
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise RulesError(f"{path}: settings by name are wanted, got {reprlib.repr(values)}")
+    return values
+
+
+def _put(values: dict[str, Any], key: str, value: Any) -> None:
+    """Sets one dotted name in nested settings."""
+    *parents, name = key.split(".")
+    for parent in parents:
+        inner = values.get(parent)
+        values[parent] = dict(inner) if isinstance(inner, dict) else {}
+        values = values[parent]
+    values[name] = value
+
+
+def _explain(model: type[BaseModel], error: ValidationError) -> Iterator[str]:
+    for problem in error.errors():
+        name = ".".join(str(part) for part in problem["loc"])
+        if problem["type"] == "extra_forbidden":
+            yield f"unknown setting {name!r}: {nearest(name, _names(model))}"
+        else:
+            message = problem["msg"]
+            yield f"{name}: {message[:1].lower()}{message[1:]}, got {_shown(problem['input'])}"
+
+
+def _shown(value: Any) -> str:
+    """Returns a value as it stands in a message: short, whatever it is."""
+    try:
+        return reprlib.repr(value)
+    except ValueError:  # Python writes out no number of more than 4300 digits
+        return "a number of thousands of digits"
+
+
+def _names(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    """Yields the dotted name of every setting."""
+    for name, field in model.model_fields.items():
+        inner = field.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            yield from _names(inner, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}"
