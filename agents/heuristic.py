@@ -29,7 +29,7 @@ class HeuristicAgent(Agent):
     >>> agent = HeuristicAgent()
     >>> agent.begin("oh_hell")
     >>> agent.act_batch(tables.observations, tables.action_masks).tolist()
-    [62, 62]
+    [61, 61]
     """
 
     kind = "heuristic"
