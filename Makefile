@@ -107,6 +107,7 @@ check: lint type test  ## all that CI runs: lint, type, test
 .PHONY: bench
 bench: $(BENCH_INSTALLED)  ## measure the speed, beside OpenSpiel and PettingZoo's classic games
 	@$(BIN)/python -m ohhell_env bench $(ARGS)
+	@$(BIN)/python -m train bench
 
 .PHONY: clean
 clean:  ## remove caches and build products; runs/ and the environment stay

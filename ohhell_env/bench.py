@@ -253,11 +253,11 @@ def bench(
         f"{PLAYERS} players x {HAND_SIZE} cards; decisions per CPU second, best of {repeats}"
     )
     for line in lines:
-        typer.echo(f"  {line.name:<46} {_number(line.rate):>12}")
+        typer.echo(f"  {line.name:<46} {number_text(line.rate):>12}")
     typer.echo("goals")
     names = {line.key: line.name.strip() for line in lines}
     for goal in GOALS:
-        typer.echo(_goal_text(goal, rates, names))
+        typer.echo(goal_text(goal, rates, names))
     extra = {"first_game_seconds": first_game_seconds(), "bytes_per_table": memory_per_table()}
     typer.echo(f"first game in a fresh process, caches warm: {extra['first_game_seconds']:.2f} s")
     typer.echo(f"100,000 tables take {extra['bytes_per_table'] * 1e5 / 2**20:.0f} MiB")
@@ -265,7 +265,8 @@ def bench(
         out.write_text(json.dumps({"rates": rates, **extra}, indent=2) + "\n", encoding="utf-8")
 
 
-def _goal_text(goal: Goal, rates: dict[str, float], names: dict[str, str]) -> str:
+def goal_text(goal: Goal, rates: dict[str, float], names: dict[str, str]) -> str:
+    """Returns whether a goal was reached, in one line; ``names`` are those of the lines by key."""
     result = goal.met(rates)
     if result is None:
         return f"  not measured: {goal.line}{f' / {goal.times}' if goal.times else ''}"
@@ -273,10 +274,12 @@ def _goal_text(goal: Goal, rates: dict[str, float], names: dict[str, str]) -> st
     what = names[goal.line] + (f" / {names[goal.times]}" if goal.times else "")
     unit = "x" if goal.times else ""
     verdict = "reached" if enough else "MISSED"
-    return f"  {verdict:<8} {_number(reached)}{unit} (goal {_number(goal.least)}{unit}): {what}"
+    least = number_text(goal.least)
+    return f"  {verdict:<8} {number_text(reached)}{unit} (goal {least}{unit}): {what}"
 
 
-def _number(value: float) -> str:
+def number_text(value: float) -> str:
+    """Returns a rate in thousands or millions."""
     if value >= 1e6:
         return f"{value / 1e6:.1f} M"
     return f"{value / 1e3:.1f} k" if value >= 1e3 else f"{value:.1f}"

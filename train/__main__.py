@@ -18,7 +18,8 @@ PROGRAM = Program(
         "quick": Command("train.cli:quick", "Train for minutes, then play a tournament."),
         "fit": Command("train.cli:fit", "Train a player by self-play."),
         "resume": Command("train.cli:resume", "Go on with a run that was interrupted."),
-        "tournament": Command("train.tournament.cli:tournament", "Play players against each other."),
+        "tournament": Command("train.tournament.cli:tournament", "Play players on the same deals."),
+        "bench": Command("train.bench:bench", "Measure the speed of tournaments here."),
     },
 )
 main = PROGRAM.run

@@ -55,41 +55,6 @@ def resume(
     _report(run, train(run))
 
 
-def tournament(
-    entrants: Annotated[
-        list[str], typer.Argument(metavar="PLAYER...", help="random, heuristic, or a checkpoint.")
-    ],
-    rules: Annotated[str, typer.Option(metavar="NAME|FILE.yaml", help="The rules.")] = "oh_hell",
-    players: PlayersOption = None,
-    deals: DealsOption = 2000,
-    seed: Annotated[int, typer.Option(help="Seed of the deals.")] = 5,
-    out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results"),
-    hand_size: Annotated[int | None, typer.Option(help="The only hand size.")] = None,
-    workers: Annotated[int, typer.Option(help="Processes that play.")] = 1,
-    unit: Annotated[
-        int | None, typer.Option(help="Deals played and kept at a time: 256; fewer if slow.")
-    ] = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Begin anew; what was kept stays beside it.")
-    ] = False,
-) -> None:
-    """Plays players against each other on duplicate deals; goes on where it was stopped."""
-    from train.tournament import cli_run
-
-    cli_run(
-        entrants,
-        rules,
-        players,
-        deals,
-        seed,
-        out,
-        hand_size,
-        workers=workers,
-        unit=unit,
-        fresh=fresh,
-    )
-
-
 def quick(
     variant: VariantOption = "oh_hell",
     players: PlayersOption = None,
@@ -159,11 +124,17 @@ def _report(run: RunDirectory, counters: Counters) -> None:
 
 def _compare(entrants: list[str], settings: Config, deals: int, out: Path) -> None:
     """Plays the tournament of a run; one of other entrants or versions there makes room."""
-    from train.tournament import cli_run
+    from train.tournament import TournamentConfig, cli_run
     from train.tournament.store import OtherTournamentError
 
-    rules, hand_size = settings.resolved_rules(), settings.hand_size
+    config = TournamentConfig(
+        entrants=tuple(entrants),
+        rules=settings.resolved_rules().to_dict(),
+        hand_size=settings.hand_size,
+        deals=deals,
+        out=out,
+    )
     try:
-        cli_run(entrants, rules, None, deals, 5, out, hand_size)
+        cli_run(config)
     except OtherTournamentError:
-        cli_run(entrants, rules, None, deals, 5, out, hand_size, fresh=True)
+        cli_run(config, fresh=True)

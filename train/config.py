@@ -6,32 +6,21 @@ in the run directory.
 
 from __future__ import annotations
 
-import reprlib
-from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from ohhell_env.checks import MAX_PLAYERS, MIN_PLAYERS
-from ohhell_env.errors import RulesError, nearest
 from ohhell_env.game import MAX_SEED
 from ohhell_env.rules import Rules, as_rules
 from ohhell_env.schedule import MAX_HAND_SIZE
-from ohhell_env.yaml_text import read_yaml
+from train.settings import Settings
 
 _MOST_DECISIONS = 10**12
 """Of a run: a year of it on a fast machine."""
 
 
-class _Settings(BaseModel):
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False
-    )
-
-
-class NetworkSettings(_Settings):
+class NetworkSettings(Settings):
     """The network."""
 
     hidden: tuple[Annotated[int, Field(ge=1, le=4096)], ...] = Field(
@@ -40,7 +29,7 @@ class NetworkSettings(_Settings):
     """Widths of the hidden layers of the actor, and of the critic."""
 
 
-class PPOSettings(_Settings):
+class PPOSettings(Settings):
     """The updates."""
 
     learning_rate: float = Field(default=1e-3, gt=0, le=1)
@@ -63,7 +52,7 @@ class PPOSettings(_Settings):
     """Largest norm of a gradient."""
 
 
-class OpponentSettings(_Settings):
+class OpponentSettings(Settings):
     """Shares of the tables at which others take some of the seats; at the rest all are learners."""
 
     random: float = Field(default=0.1, ge=0, le=1)
@@ -78,7 +67,7 @@ class OpponentSettings(_Settings):
         return self
 
 
-class ReportSettings(_Settings):
+class ReportSettings(Settings):
     """Progress that is measured during the run."""
 
     every: int = Field(default=250_000, ge=1, le=_MOST_DECISIONS)
@@ -91,7 +80,7 @@ class ReportSettings(_Settings):
     """Seed of these deals: the same ones at every measurement, and none of the training's."""
 
 
-class Config(_Settings):
+class Config(Settings):
     """A training run."""
 
     rules: str | dict[str, Any] = "oh_hell"
@@ -120,36 +109,6 @@ class Config(_Settings):
     ppo: PPOSettings = PPOSettings()
     report: ReportSettings = ReportSettings()
 
-    @classmethod
-    def load(cls, path: str | Path | None, changes: Mapping[str, Any] | None = None) -> Self:
-        """Returns the settings of a YAML file, with changes.
-
-        Args:
-            path: The file; None: the defaults.
-            changes: Settings by dotted name, such as ``{"ppo.epochs": 2}``.
-
-        Raises:
-            RulesError: The file cannot be read, a setting is unknown (the nearest is named) or a
-                value is not allowed.
-        """
-        values = {} if path is None else _read_yaml(Path(path))
-        for key, value in (changes or {}).items():
-            _put(values, key, value)
-        return cls.of(values, "" if path is None else f"{path}: ")
-
-    @classmethod
-    def of(cls, values: Mapping[str, Any], where: str = "") -> Self:
-        """Returns settings from plain data; ``where`` begins the message of an error.
-
-        Raises:
-            RulesError: As for ``load``.
-        """
-        try:
-            config = cls.model_validate(values)
-        except ValidationError as error:
-            raise RulesError(where + "; ".join(_explain(error))) from None
-        return config
-
     def resolved_rules(self) -> Rules:
         """Returns the rules of the run.
 
@@ -164,59 +123,3 @@ class Config(_Settings):
         """Returns the same settings with all that names stand for written out."""
         rules = self.resolved_rules()
         return self.model_copy(update={"rules": rules.to_dict(), "players": rules.players})
-
-    def to_yaml(self) -> str:
-        """Returns the settings as YAML text that ``load`` reads back."""
-        plain = self.model_dump(mode="json")
-        return yaml.safe_dump(plain, sort_keys=False, default_flow_style=None, width=100)
-
-
-def _read_yaml(path: Path) -> dict[str, Any]:
-    try:
-        values = read_yaml(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:  # RulesError and UnicodeDecodeError are ValueErrors
-        reason = " ".join(str(error).split())
-        raise RulesError(f"cannot read settings from {str(path)!r}: {reason}") from None
-    if values is None:
-        return {}
-    if not isinstance(values, dict):
-        raise RulesError(f"{path}: settings by name are wanted, got {reprlib.repr(values)}")
-    return values
-
-
-def _put(values: dict[str, Any], key: str, value: Any) -> None:
-    """Sets one dotted name in nested settings."""
-    *parents, name = key.split(".")
-    for parent in parents:
-        inner = values.get(parent)
-        values[parent] = dict(inner) if isinstance(inner, dict) else {}
-        values = values[parent]
-    values[name] = value
-
-
-def _explain(error: ValidationError) -> Iterator[str]:
-    for problem in error.errors():
-        name = ".".join(str(part) for part in problem["loc"])
-        if problem["type"] == "extra_forbidden":
-            yield f"unknown setting {name!r}: {nearest(name, _names(Config))}"
-        else:
-            message = problem["msg"]
-            yield f"{name}: {message[:1].lower()}{message[1:]}, got {_shown(problem['input'])}"
-
-
-def _shown(value: Any) -> str:
-    """Returns a value as it stands in a message: short, whatever it is."""
-    try:
-        return reprlib.repr(value)
-    except ValueError:  # Python writes out no number of more than 4300 digits
-        return "a number of thousands of digits"
-
-
-def _names(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
-    """Yields the dotted name of every setting."""
-    for name, field in model.model_fields.items():
-        inner = field.annotation
-        if isinstance(inner, type) and issubclass(inner, BaseModel):
-            yield from _names(inner, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}"

@@ -48,7 +48,7 @@ def train(run: RunDirectory, quiet: bool = False) -> Counters:
         quiet: Show no progress.
 
     Raises:
-        RunInUseError: Another process trains in the same folder.
+        InUseError: Another process trains in the same folder.
         CheckpointError: The saved state is broken.
         MetricsError: The metrics are damaged.
         DivergedError: The numbers went out of hand; what was saved before is unchanged.
@@ -269,7 +269,7 @@ def begin(path: Path, config: Config, force: bool = False) -> RunDirectory:
 
     Raises:
         RulesError: The settings cannot be played, or the folder is taken; nothing is written.
-        RunInUseError: Another process trains in the folder.
+        InUseError: Another process trains in the folder.
     """
     check_settings(config)
     if force and path.exists():

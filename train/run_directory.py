@@ -25,10 +25,10 @@ import os
 import platform
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -39,13 +39,9 @@ from agents.base import write_whole
 from agents.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from ohhell_env.errors import CheckpointError, OhHellError, RulesError
 from train.config import Config
+from train.locks import InUseError, only_here
 from train.rollout import LAP_FIELDS, Lap
 from train.selfplay import SelfPlayPPO
-
-try:
-    import fcntl
-except ImportError:  # Windows: nothing keeps two processes from one folder there
-    fcntl = None
 
 CONFIG, METRICS, STATE, VERSIONS, LOCK = (
     "config.yaml",
@@ -59,10 +55,6 @@ _LIBRARIES = ("numpy", "numba", "torch", "stable-baselines3", "sb3-contrib", "sa
 
 _LEFT_OVER = re.compile(r"\.(?P<name>best|last|[0-9]+)\.(?P<kind>old|new)-[0-9]+$")
 """Folders beside a player that is being replaced; see ``agents.checkpoint``."""
-
-
-class RunInUseError(OhHellError):
-    """Another process trains in the folder."""
 
 
 class MetricsError(OhHellError):
@@ -109,7 +101,7 @@ class RunDirectory:
         run = cls(path)
         with run.lock():
             if not is_free(path):
-                raise RunInUseError(f"{path}: another process begins a run here at this moment")
+                raise InUseError(f"{path}: another process begins a run here at this moment")
             run._describe(config)
         return run
 
@@ -132,53 +124,17 @@ class RunDirectory:
         if not (path / CONFIG).is_file():
             raise RulesError(f"{path}: no training run here ({CONFIG} is missing)")
         run = cls(path)
-        with contextlib.suppress(RunInUseError, OSError), run.lock():  # in use, or only to read
+        with contextlib.suppress(InUseError, OSError), run.lock():  # in use, or only to read
             run.recover()
         return run
 
-    @contextlib.contextmanager
-    def lock(self) -> Iterator[None]:
-        """Keeps other processes from training here; the system ends it with the process.
+    def lock(self) -> contextlib.AbstractContextManager[None]:
+        """Keeps other processes from training here; see ``train.locks``.
 
         Raises:
-            RunInUseError: Another process holds it.
+            InUseError: Another process holds it.
         """
-        if fcntl is None:
-            yield
-            return
-        with self._locked_file() as file:
-            file.truncate(0)
-            file.write(f"{os.getpid()}\n")
-            file.flush()
-            try:
-                yield
-            finally:
-                if _stands_at(file, self.path / LOCK):  # else the folder was moved
-                    (self.path / LOCK).unlink()
-
-    def _locked_file(self) -> TextIO:
-        assert fcntl is not None
-        while True:
-            file = (self.path / LOCK).open("a+", encoding="utf-8", errors="replace")
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except (BlockingIOError, PermissionError):
-                with file:
-                    raise RunInUseError(self._in_use(file)) from None
-            except OSError:  # a file system without locks
-                pass
-            if _stands_at(file, self.path / LOCK):
-                return file
-            file.close()  # removed by who held it, after it was opened: a lock of no worth
-
-    def _in_use(self, file: TextIO) -> str:
-        file.seek(0)
-        holder = file.read(20).strip()
-        who = f"process {holder}" if holder.isdecimal() else "another process"
-        return (
-            f"{self.path}: {who} is training here; wait until it ends, stop it with Ctrl-C, or "
-            "choose another --out"
-        )
+        return only_here(self.path / LOCK, "is training here")
 
     def recover(self) -> None:
         """Puts back the players that a kill caught between their old and their new folder."""
@@ -200,7 +156,7 @@ class RunDirectory:
         """Moves the whole folder to the next free name beside it, which is returned.
 
         Raises:
-            RunInUseError: Another process trains in it.
+            InUseError: Another process trains in it.
         """
         number = 1
         while (aside := self.path.with_name(f"{self.path.name}.old-{number}")).exists():
@@ -354,14 +310,6 @@ def is_free(path: Path) -> bool:
     """Returns whether a run may begin in a folder: it is empty, but for a kill's leavings."""
     begun = {LOCK, VERSIONS, f"{VERSIONS}.part", f"{CONFIG}.part"}
     return path.is_dir() and all(file.name in begun for file in path.iterdir())
-
-
-def _stands_at(file: TextIO, place: Path) -> bool:
-    """Returns whether an open file is still the one at its place."""
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), place.stat())
-    except FileNotFoundError:
-        return False
 
 
 def _is_player(folder: Path) -> bool:

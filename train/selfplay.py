@@ -28,6 +28,7 @@ from torch import Tensor
 from agents.network import Network, choose
 from ohhell_env.errors import OhHellError
 from ohhell_env.observation import Layout
+from ohhell_env.rules import Rules
 from train.config import Config
 from train.rollout import Bytes, Floats, Lap, LapBuffer, LapTables
 
@@ -63,12 +64,13 @@ class TablePolicy(MaskableActorCriticPolicy):
         lr_schedule: Schedule,
         layout: Layout,
         hidden: tuple[int, ...],
+        rules: Rules,
     ) -> None:
-        self._layout, self._hidden = layout, hidden
+        self._layout, self._hidden, self._rules = layout, hidden, rules
         super().__init__(observation_space, action_space, lr_schedule)
 
     def _build(self, lr_schedule: Schedule) -> None:
-        self.network = Network(self._layout, self._hidden)
+        self.network = Network(self._layout, self._hidden, rules=self._rules)
         self.optimizer = self.optimizer_class(
             self.parameters(),
             lr=lr_schedule(1.0),  # type: ignore[call-arg]
@@ -163,6 +165,7 @@ class SelfPlayPPO(MaskablePPO):
             policy_kwargs={
                 "layout": tables.tables.layout,
                 "hidden": config.network.hidden,
+                "rules": tables.tables.rules,
             },
             seed=config.seed,
             device="cpu",

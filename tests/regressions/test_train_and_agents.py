@@ -92,7 +92,7 @@ class _Forger:
 
 def test_a_player_that_writes_into_its_mask_has_made_a_fault() -> None:
     results = run_tournament([("forger", _Forger()), "random"], "oh_hell", 3, 1, hand_size=5)
-    assert all(outcome.bids.min() >= 0 for outcome in results.outcomes.values())
+    assert all(outcome["bids"].min() >= 0 for outcome in results.outcomes.values())
     assert results.entrants[0].faults > 0
 
 

@@ -24,7 +24,7 @@ import agents
 from ohhell_env.errors import CheckpointError, RulesError
 from tests.train.test_run import SETTINGS, Killed, rows, without_time
 from train import __main__ as cli
-from train import run_directory
+from train import locks
 from train.config import Config
 from train.run import begin, train
 from train.run_directory import (
@@ -32,9 +32,9 @@ from train.run_directory import (
     LOCK,
     METRICS,
     STATE,
+    InUseError,
     MetricsError,
     RunDirectory,
-    RunInUseError,
 )
 from train.selfplay import DivergedError, SelfPlayPPO
 
@@ -110,9 +110,9 @@ def test_a_second_process_is_told_who_trains_there(
     assert cli.main(["resume", str(half.path)]) == 2
     error = capsys.readouterr().err.splitlines()
     assert len(error) == 1 and f"process {holder.pid} is training here" in error[0]
-    with pytest.raises(RunInUseError, match=f"process {holder.pid} .*another --out"):
+    with pytest.raises(InUseError, match=f"process {holder.pid} .*another --out"):
         train(half, quiet=True)
-    with pytest.raises(RunInUseError):
+    with pytest.raises(InUseError):
         begin(half.path, Config.of(SHORT), force=True)
     assert before == {file: file.stat().st_mtime_ns for file in half.path.rglob("*")}
 
@@ -126,7 +126,7 @@ def test_a_second_process_is_told_who_trains_there(
 
 def test_the_lock_ends_with_the_training_however_it_ends(half: RunDirectory) -> None:
     with pytest.raises(Killed), half.lock():
-        with pytest.raises(RunInUseError, match=f"process {os.getpid()} "), half.lock():
+        with pytest.raises(InUseError, match=f"process {os.getpid()} "), half.lock():
             pass
         raise Killed
     with half.lock():
@@ -138,7 +138,7 @@ def test_a_lock_that_was_removed_is_worth_nothing(
     half: RunDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its holder ends between the opening of the file and the lock on it: a new file is locked."""
-    stands_at, asked = run_directory._stands_at, [0]
+    stands_at, asked = locks._stands_at, [0]
 
     def removed_once(file: Any, place: Path) -> bool:
         asked[0] += 1
@@ -146,10 +146,10 @@ def test_a_lock_that_was_removed_is_worth_nothing(
             place.unlink()
         return stands_at(file, place)
 
-    monkeypatch.setattr(run_directory, "_stands_at", removed_once)
+    monkeypatch.setattr(locks, "_stands_at", removed_once)
     with half.lock():
         assert asked[0] == 2 and (half.path / LOCK).exists()
-        with pytest.raises(RunInUseError), half.lock():
+        with pytest.raises(InUseError), half.lock():
             pass
 
 
@@ -161,9 +161,9 @@ def test_where_there_are_no_locks_training_goes_on_without(
         raise OSError(95, "not supported")
 
     if missing == "module":
-        monkeypatch.setattr(run_directory, "fcntl", None)
+        monkeypatch.setattr(locks, "fcntl", None)
     else:
-        monkeypatch.setattr(run_directory.fcntl, "flock", no_locks)
+        monkeypatch.setattr(locks.fcntl, "flock", no_locks)
     assert train(half, quiet=True).finished
     assert same(half, whole)
 

@@ -214,9 +214,7 @@ def test_only_the_broken_decisions_are_replaced(monkeypatch: pytest.MonkeyPatch)
     entrants = [("sometimes", RaisesSometimes()), ("low", Lowest())]
     results = run_tournament(entrants, "oh_hell", 4, seed=1, hand_size=2)
     sometimes = results.entrants[0]
-    bids = (
-        4 * 4 * 4
-    )  # blocks, rotations, and 1 + 3 seats of the two pairings
+    bids = 4 * 4 * 4  # blocks, rotations, and 1 + 3 seats of the two pairings
     assert 0 < sometimes.faults <= bids < sometimes.decisions
     assert sometimes.first_fault == "ValueError: never nil"
 

@@ -18,6 +18,7 @@ import pytest
 from agents import HeuristicAgent
 from ohhell_env.errors import OhHellError
 from tests.train.players import Lowest, RaisesSometimes
+from train.locks import InUseError
 from train.tournament import Results, TournamentConfig, cli_run, open_store, run_tournament
 from train.tournament import runner as runner_module
 from train.tournament import store as store_module
@@ -378,3 +379,19 @@ def test_every_field_is_documented(finished: Path) -> None:
     connection.close()
     assert len(columns) > 20
     assert [name for name in (*tables, *columns) if f"`{name}`" not in text] == []
+
+
+def test_two_processes_do_not_play_in_one_folder(tmp_path: Path, unbroken: bytes) -> None:
+    store, seen = tmp_path / "t.sqlite", []
+
+    def progress(standings: Any) -> None:
+        if not seen:
+            with pytest.raises(InUseError, match=r"process \d+ plays a tournament here"):
+                play(store)
+            with pytest.raises(InUseError):
+                play(store, fresh=True)
+            seen.append(standings.total)
+
+    assert written(play(store, progress=progress), tmp_path) == unbroken
+    assert seen == [6 * BLOCKS * 3]
+    assert [file.name for file in tmp_path.glob(".*")] == []

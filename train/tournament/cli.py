@@ -66,9 +66,7 @@ def tournament(
     anchor: Annotated[str | None, _option("anchor", metavar="NAME")] = None,
     unit: Annotated[int | None, _option("unit")] = None,
     workers: Annotated[int | None, _option("workers")] = None,
-    executor: Annotated[
-        str | None, _option("executor", metavar="inline|processes|ray")
-    ] = None,
+    executor: Annotated[str | None, _option("executor", metavar="inline|processes|ray")] = None,
     address: Annotated[str | None, _option("address")] = None,
     out: Annotated[str | None, _option("out", metavar="DIR")] = None,
     report: Annotated[bool | None, _option("report", "--report/--no-report")] = None,
@@ -179,9 +177,7 @@ class _Watched:
 
     def __enter__(self) -> Self:
         if self._shown and self._console.is_terminal:
-            self._live = Live(
-                get_renderable=self._render, console=self._console, transient=True
-            )
+            self._live = Live(get_renderable=self._render, console=self._console, transient=True)
             self._live.start()
         return self
 

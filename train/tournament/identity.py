@@ -20,8 +20,8 @@ def fingerprints(wishes: Sequence[EntrantLike], entrants: Sequence[Entrant]) -> 
     """Returns by name what tells each entrant from another player.
 
     A checkpoint or a saved player is known by the content of its files, every other player named in
-    words by these words, and an object by its class and by its attribute ``fingerprint`` (a text),
-    where it has one.
+    words by these words, and an object by its class; the last two also by their attribute
+    ``fingerprint`` (a text), where they have one: of a program its files, of a class its module.
 
     Args:
         wishes: The entrants as they were asked for.
@@ -35,12 +35,17 @@ def _fingerprint(wish: EntrantLike, entrant: Entrant) -> str:
     spec = wish.removeprefix(f"{entrant.name}=") if isinstance(wish, str) else wish[1]
     if not isinstance(spec, str):
         kind = type(spec)
-        own = getattr(spec, "fingerprint", "")
-        return f"class {kind.__module__}.{kind.__qualname__} {own}".strip()
+        return f"class {kind.__module__}.{kind.__qualname__} {_own(spec)}".strip()
     path = Path(spec)
     if path.exists() and getattr(type(entrant.player), "kind", "") != spec:
         return f"files {_digest(path)}"
-    return f"player {spec}"
+    return f"player {spec} {_own(entrant.player)}".strip()
+
+
+def _own(player: Any) -> str:
+    """Returns what a player says of itself."""
+    own = getattr(player, "fingerprint", "")
+    return own if isinstance(own, str) else ""
 
 
 def _digest(path: Path) -> str:

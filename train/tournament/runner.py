@@ -16,6 +16,7 @@ from ohhell_env.errors import OhHellError, nearest
 from ohhell_env.first_deal import check_hand_size
 from ohhell_env.game import check_seed
 from ohhell_env.rules import RulesLike, as_rules
+from train.locks import only_here
 from train.tournament import statistics
 from train.tournament.config import MOST_BLOCKS
 from train.tournament.design import FIELD, check_design, pairings
@@ -114,11 +115,9 @@ def run_tournament(
     deals = Deals(rules, check_seed(seed), check_hand_size(hand_size), episode)
     with contextlib.closing(Room(deals, make_entrants(entrants, rules, deals.seed))) as room:
         planned = _planned(room, design, number, at_a_time, stop, anchor)
-        if store is not None and fresh:
-            set_aside(store)
         about = _about(deals, design, at_a_time)
         marks = fingerprints(entrants, room.entrants)
-        with _opened(store, about, number, marks) as kept:
+        with _opened(store, about, number, marks, fresh) as kept:
 
             def play(units: list[Unit]) -> Generator[Played]:
                 if how == "inline":
@@ -194,13 +193,21 @@ def _about(deals: Deals, design: str, unit: int) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _opened(
-    path: str | Path | None, about: dict[str, Any], blocks: int, entrants: dict[str, str]
+    path: str | Path | None,
+    about: dict[str, Any],
+    blocks: int,
+    entrants: dict[str, str],
+    fresh: bool,
 ) -> Iterator[Store | None]:
     if path is None:
         yield None
         return
-    with Store.go_on(path, about, blocks, entrants) as store:
-        yield store
+    lock = Path(path).with_name(f".{Path(path).name}.lock")
+    with only_here(lock, "plays a tournament here"):
+        if fresh:
+            set_aside(path)
+        with Store.go_on(path, about, blocks, entrants) as store:
+            yield store
 
 
 def _played(
