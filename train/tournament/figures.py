@@ -77,6 +77,13 @@ def sums_by_entrant(blocks: Blocks, alone: bool) -> dict[int, tuple[float, ...]]
     return found
 
 
+def _means(values: Floats) -> Floats:
+    """Returns the means of the rows, NaNs left out: (rows, 1); NaN where there is no number."""
+    there = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return (np.where(there, values, 0.0).sum(axis=1) / there.sum(axis=1))[:, np.newaxis]
+
+
 class Figures:
     """All figures of a tournament's blocks.
 
@@ -134,10 +141,18 @@ class Figures:
 
     @cached_property
     def made(self) -> Floats:
-        """Share of the deals in which the bid was made: (entrants, blocks)."""
+        """Share of the deals in which the bid was made: (entrants, blocks).
+
+        Games of one entrant may have unlike numbers of deals. The values are such that their mean
+        is its share of all its deals, and their spread that of this ratio (linearized: Cochran,
+        "Sampling Techniques", 1977, chapter 6); where all have as many, each is the block's share.
+        """
         off, dealt = self._off
-        made = ((off == 0) & dealt).sum(axis=(1, 2))
-        return self._matrix(made / dealt.sum(axis=(1, 2)))
+        deals = self._matrix(dealt.sum(axis=(1, 2)).astype(np.float64))
+        made = self._matrix(((off == 0) & dealt).sum(axis=(1, 2)).astype(np.float64))
+        mean_deals = _means(deals)
+        share = _means(made) / mean_deals
+        return share + (made - share * deals) / mean_deals
 
     @cached_property
     def _off(self) -> tuple[NDArray[np.int16], NDArray[np.bool_]]:
