@@ -52,7 +52,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@rm -f $(VENV)/.installed-* && touch $@
 
 $(BENCH_INSTALLED): $(INSTALLED)
-	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,dev,bench]"
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,dev,bench,ray]"
 	@touch $@
 
 .PHONY: train
