@@ -71,8 +71,12 @@ def ranking(data: Data) -> list[str]:
     return sorted(rows, key=lambda name: (-rows[name]["difference"], name))
 
 
-def labels(names: Sequence[str]) -> dict[str, str]:
-    """Returns for each name one that is short enough for a table, different for each."""
+def labels(names: Iterable[str]) -> dict[str, str]:
+    """Returns for each name one that is short enough for a table, different for each.
+
+    The order of the names plays no part.
+    """
+    names = sorted(names)
     found: dict[str, str] = {}
     taken = {name for name in names if len(name) <= LONGEST_NAME}
     for number, name in enumerate(names, start=1):
@@ -108,8 +112,8 @@ def facts(data: Data) -> list[tuple[str, str]]:
         ("Seed", str(data["seed"])),
     ]
     if data["anchor"] is not None:
-        said.append(("Zero of the ratings", labels(list(data["entrants"]))[data["anchor"]]))
-    versions = ", ".join(f"{name} {number}" for name, number in data["versions"].items())
+        said.append(("Zero of the ratings", labels(data["entrants"])[data["anchor"]]))
+    versions = ", ".join(f"{name} {number}" for name, number in sorted(data["versions"].items()))
     return [*said, ("Versions", versions)]
 
 
@@ -136,7 +140,7 @@ def summary(data: Data) -> str:
 
 def verdict(data: Data) -> str:
     """Returns the outcome in a sentence or two."""
-    order, short = ranking(data), labels(list(data["entrants"]))
+    order, short = ranking(data), labels(data["entrants"])
     first = data["entrants"][order[0]]
     points = _points(data)
     said = (
@@ -167,7 +171,7 @@ def _points(data: Data) -> str:
 def warnings(data: Data) -> list[str]:
     """Returns what a reader must know, faults first, long names shortened."""
     said = sorted(data["warnings"], key=lambda text: "fault" not in text)
-    long = {name: label for name, label in labels(list(data["entrants"])).items() if name != label}
+    long = {name: label for name, label in labels(data["entrants"]).items() if name != label}
     for name in sorted(long, key=len, reverse=True):
         said = [text.replace(name, long[name]) for text in said]
     return said
@@ -235,11 +239,10 @@ def _percent_half(ci95: Sequence[float] | None) -> str:
 
 def matrix(data: Data) -> Table:
     """Returns who gained how much against whom; the column's entrant is named by its number."""
-    order, short = ranking(data), labels(list(data["entrants"]))
-    field_ = data["design"] == "field"
-    over = (
-        "alone against a table of the column's" if field_ else "less the column's, where both sat"
-    )
+    order, short = ranking(data), labels(data["entrants"])
+    over = "less the column's, at tables of both"
+    if data["design"] == "field":
+        over = "alone against a table of the column's"
     largest = max((abs(pair["difference"]) for pair in data["pairs"].values()), default=0.0)
     heads = [Column(str(number), short[name]) for number, name in enumerate(order, start=1)]
     rows = [
@@ -270,7 +273,7 @@ def _met(data: Data, one: str, other: str, largest: float) -> Cell:
 
 def comparisons(data: Data) -> Table:
     """Returns how every two entrants compare, neighbours in the standings first."""
-    short = labels(list(data["entrants"]))
+    short = labels(data["entrants"])
     place = {name: number for number, name in enumerate(ranking(data))}
 
     def nearness(each: dict[str, Any]) -> tuple[int, int]:
@@ -334,7 +337,7 @@ MADE_BY = (
 
 def made_by(data: Data, what: str, heading: str) -> Table:
     """Returns the made rates of all entrants, one column for each hand size, seat or bid."""
-    order, short = ranking(data), labels(list(data["entrants"]))
+    order, short = ranking(data), labels(data["entrants"])
     rows = data["entrants"]
     keys = sorted({int(key) for row in rows.values() for key in row[f"made_by_{what}"]})
     heads = [Column(made_key(data, what, key)) for key in keys]
@@ -363,10 +366,10 @@ def _made(found: dict[str, Any] | None) -> Cell:
 
 def off_by(data: Data) -> Table:
     """Returns how often the tricks were how far from the bid."""
-    order, short = ranking(data), labels(list(data["entrants"]))
+    order, short = ranking(data), labels(data["entrants"])
     rows = data["entrants"]
     keys = sorted({int(key) for row in rows.values() for key in row["off_by"]})
-    heads = [Column("made" if key == 0 else f"{key:+d}") for key in keys]
+    heads = [Column("made" if key == 0 else f"{key:+d}".replace("-", "−")) for key in keys]
     cells = [
         [Cell(short[name]), *(_share(rows[name]["off_by"].get(str(key))) for key in keys)]
         for name in order
@@ -389,7 +392,7 @@ def times(data: Data, timings: dict[str, Any]) -> tuple[str, Table]:
         f"{timings['seconds']:,.1f} seconds, all processes added up: "
         f"{timings['deals_per_second']:,.0f} deals a second in each."
     )
-    short = labels(list(data["entrants"]))
+    short = labels(data["entrants"])
     asked = {short[name]: timings["entrants"].get(name) for name in ranking(data)}
     rows = [[Cell("all players inside the engine"), *_time(timings["engine"]), Cell(NOTHING)]]
     for name, row in asked.items():
@@ -419,8 +422,8 @@ def how_to_read(data: Data) -> list[tuple[str, str]]:
     said = [
         (
             "Block",
-            f"{one[:1].upper()}{one[1:]}, with the same cards and dealer, played {players} times so "
-            "that every place of the line-up sits in every seat once. Good cards come to everybody, "
+            f"{one[:1].upper()}{one[1:]}, with the same cards and dealer, played {players} times "
+            "so that every place of the line-up sits in every seat once. Good cards come to all, "
             "so their luck cancels within the block. Blocks are independent of each other, the "
             "tables of a block are not: every interval is one over blocks.",
         ),
@@ -428,13 +431,13 @@ def how_to_read(data: Data) -> list[tuple[str, str]]:
         (
             "Inside the noise",
             "The interval holds zero: by these blocks it is not known which of the two is better. "
-            "“Blocks needed” says about how many would settle a difference as large as the one seen, "
-            "if that is what it truly is.",
+            "“Blocks needed” says about how many would settle a difference as large as the one "
+            "seen, if that is what it truly is.",
         ),
         (
             "p (Holm)",
             "How likely a difference so large would be between equal players, made larger for the "
-            "number of comparisons (Holm), so that all of them together err 5 % of the time at most "
+            "number of comparisons (Holm), so that all together err 5 % of the time at most "
             "if each is believed below 0.05. The intervals are those of one comparison each.",
         ),
         ("Over the others", "Points less the mean of the others at the table, by block."),
@@ -459,13 +462,13 @@ def how_to_read(data: Data) -> list[tuple[str, str]]:
 def _interval_words(data: Data) -> str:
     if data["stop"] is None:
         return (
-            "Student's t over the blocks, for a number of blocks that was fixed beforehand. Of such "
+            "Student's t over the blocks, for a number of blocks fixed beforehand. Of such "
             "intervals 95 % hold the true mean. They would not, had one looked and stopped when "
             "one liked the figures."
         )
     return (
-        "The tournament was to stop once its differences were settled, so the intervals hold at any "
-        "time: they miss the truth at any look, of all looks together, 5 % of the time at most (an "
+        "The tournament was to stop once its differences were settled, so the intervals hold at "
+        "any time: they miss the truth at any of all looks together 5 % of the time at most (an "
         "asymptotic confidence sequence). They are wider than those of a number fixed beforehand."
     )
 
@@ -474,7 +477,7 @@ def command(data: Data) -> str:
     """Returns the Python call that plays the tournament again."""
     rules = Rules.from_dict(data["rules"])
     lines, spelled = _rules_call(rules)
-    names = ", ".join(repr(name) for name in data["entrants"])
+    names = ", ".join(repr(name) for name in sorted(data["entrants"]))
     given: list[tuple[str, Any, Any]] = [
         ("design", data["design"], "field"),
         ("hand_size", data["hand_size"], None),

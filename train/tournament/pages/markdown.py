@@ -51,14 +51,14 @@ def markdown_page(
 
 
 def escaped(text: str) -> str:
-    """Returns a text in which no letter means anything to Markdown or HTML."""
-    text = re.sub(r"([\\`*_{}\[\]()#+!|~^$<>&:@-])", r"\\\1", text)
-    return re.sub(r"\s", " ", text)
+    """Returns a text in which nothing means anything to Markdown or HTML, wherever it stands."""
+    text = re.sub(r":(?=\S)|(?<=www)\.", r"\\\g<0>", _plain(text))  # emoji and addresses
+    return re.sub(r"^([0-9]*)([-+=.)])", r"\1\\\2", text)  # lists and underlined headings
 
 
 def _plain(text: str) -> str:
-    """Returns a cell or sentence of ours, in which signs of numbers can stay as they are."""
-    return re.sub(r"\\([()+:-])", r"\1", escaped(text))
+    """Returns a number, or a sentence of ours: signs and colons can stay as they are."""
+    return re.sub(r"([\\`*_{}\[\]#|~$<>&@])", r"\\\1", re.sub(r"\s", " ", text))
 
 
 def _table(table: Table) -> str:
@@ -83,7 +83,7 @@ def _warnings(data: Data) -> Iterator[str]:
 
 
 def _samples(data: Data, samples: Sequence[Sample]) -> Iterator[str]:
-    short = content.labels(list(data["entrants"]))
+    short = content.labels(data["entrants"])
     if samples:
         yield "## Sample games"
     for sample in samples:

@@ -112,7 +112,7 @@ def _matrix(data: Data) -> Table:
 
 def _numbered(data: Data) -> list[tuple[str, str]]:
     """Returns the entrants by rank: name, and number with a shortened name for a plot."""
-    short = content.labels(list(data["entrants"]))
+    short = content.labels(data["entrants"])
     found = []
     for number, name in enumerate(content.ranking(data), start=1):
         label = f"{number} {short[name]}"
@@ -150,7 +150,10 @@ def _curves(data: Data, what: str, heading: str, axis: str) -> _Figure:
     names = content.ranking(data)[: plots.SERIES]
     rows = [data["entrants"][name][f"made_by_{what}"] for name in names]
     lines = [
-        [plots.Point(int(key), row[key]["made_rate"], row[key]["deals"]) for key in row]
+        [
+            plots.Point(int(key), row[key]["made_rate"], row[key]["deals"])
+            for key in sorted(row, key=int)
+        ]
         for row in rows
     ]
     ticks = None
@@ -161,7 +164,7 @@ def _curves(data: Data, what: str, heading: str, axis: str) -> _Figure:
     note = f"Hollow: fewer than {plots.FEW} deals."
     if len(data["entrants"]) > len(names):
         note += f" The first {len(names)} of the standings; the table has all."
-    short = content.labels(list(data["entrants"]))
+    short = content.labels(data["entrants"])
     legend = [(plots.swatch(n), f"{n + 1} {short[name]}") for n, name in enumerate(names)]
     return _Figure(heading, svg, note, content.made_by(data, what, heading), legend)
 
@@ -178,7 +181,7 @@ def _parts(off_by: dict[str, float]) -> list[float]:
 def _game(data: Data, sample: Sample) -> _Game:
     if sample.record is None:
         return _Game(sample, [], "")
-    short = content.labels(list(data["entrants"]))
+    short = content.labels(data["entrants"])
     names = [short.get(name, name) for name in sample.seating]
     code = base64.b64encode(to_json(sample.record).encode()).decode("ascii")
     link = f"data:application/json;base64,{code}"

@@ -145,10 +145,12 @@ def curves(
     def draw(figure: Figure) -> None:
         from matplotlib.ticker import MaxNLocator
 
-        axes = figure.add_axes((0.145, 0.16, 0.79, 0.8))
+        axes = figure.add_axes((0.145, 0.16, 0.8, 0.8))
         for number, points in enumerate(lines):
             _line(axes, number, points)
         _number_ends(axes, lines)
+        places = [point.x for points in lines for point in points]
+        axes.set_xlim(min(places) - 0.4, max(places) + 0.4)
         axes.set_ylim(-0.02, 1.02)
         axes.grid(axis="y", linewidth=0.6)
         if ticks is None:

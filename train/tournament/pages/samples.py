@@ -162,7 +162,7 @@ def _sample(results: Results, blocks: Blocks, gains: Floats, choice: _Choice) ->
     number, mean = int(row["block"]), float(gains[choice.row].mean().round(_DECIMALS)) + 0.0
     caption = (
         f"Block {number:,}, rotation {rotation}: {choice.why}. Gain at this table "
-        f"{gains[choice.row, rotation]:+.1f} points, mean of the block {mean:+.2f}."
+        f"{_signed(gains[choice.row, rotation], 1)} points, mean of the block {_signed(mean, 2)}."
     )
     record, problem = _played_again(results, lineup, number, rotation)
     if record is not None and not _same(record, row, rotation):
@@ -172,6 +172,10 @@ def _sample(results: Results, blocks: Blocks, gains: Floats, choice: _Choice) ->
         caption = f"{caption} It cannot be shown: played again, it {problem}."
     seating = [results.names[place] for place in np.roll(lineup, rotation)]
     return Sample(choice.slug, choice.title, caption, seating, record)
+
+
+def _signed(value: float, digits: int) -> str:
+    return f"{value:+.{digits}f}".replace("-", "−")
 
 
 def _played_again(
