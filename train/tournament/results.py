@@ -72,9 +72,21 @@ class Results:
         return self.design == "field"
 
     @cached_property
+    def _by_name(self) -> list[int]:
+        """The places of the entrants in order of their names.
+
+        Whatever is added up or listed comes in this order, so that not even a rounding error
+        depends on the order in which the entrants were named.
+        """
+        return sorted(range(len(self.entrants)), key=lambda place: self.names[place])
+
+    @cached_property
     def figures(self) -> Figures:
         """Everything by block."""
-        return Figures(self.outcomes, len(self.entrants), self.blocks, self.alone)
+        rank = {place: number for number, place in enumerate(self._by_name)}
+        pairings = sorted(self.outcomes, key=lambda pair: [rank.get(place, -1) for place in pair])
+        outcomes = {pairing: self.outcomes[pairing] for pairing in pairings}
+        return Figures(outcomes, len(self.entrants), self.blocks, self.alone)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the results as plain data; equal for equal seeds, without times."""
@@ -110,11 +122,13 @@ class Results:
 
     def _entrants(self) -> dict[str, Any]:
         ratings = rate(self.names, self.figures.difference.T, anchor=self.anchor)
-        resampled = statistics.bootstrap(self.figures.difference, self.deals.seed)
+        rows = self.figures.difference[self._by_name]
+        resampled = statistics.bootstrap(rows, self.deals.seed)
         found = {}
-        for place, entrant in enumerate(self.entrants):
+        for place, ends in zip(self._by_name, resampled, strict=True):
+            entrant = self.entrants[place]
             rating = ratings[entrant.name]
-            bootstrap = None if np.isnan(resampled[place]).any() else tuple(resampled[place])
+            bootstrap = None if np.isnan(ends).any() else tuple(ends)
             figures = self._entrant(place) | {"difference_bootstrap95": bootstrap}
             found[entrant.name] = _rounded(figures) | {"rating": _rounded(rating)}
         return found
@@ -148,7 +162,7 @@ class Results:
 
     def _pairs(self) -> Any:
         """Yields "A|B" and what A did against B, for all that met."""
-        for one, other in itertools.permutations(range(len(self.entrants)), 2):
+        for one, other in itertools.permutations(self._by_name, 2):
             values = self.figures.against(one, other)
             values = values[~np.isnan(values)]
             if len(values):
@@ -161,7 +175,7 @@ class Results:
     def _comparisons(self) -> list[dict[str, Any]]:
         """Returns for every two entrants by how much one is better than the other."""
         values, anytime = self.figures.difference, self.stop is not None
-        pairs = list(itertools.combinations(range(len(self.entrants)), 2))
+        pairs = list(itertools.combinations(self._by_name, 2))
         found = [statistics.compare(values, a, b, anytime) for a, b in pairs]
         adjusted = statistics.holm([each.p for each in found])
         return [
