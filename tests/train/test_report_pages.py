@@ -229,7 +229,7 @@ def test_games_have_wins_first_and_settlements_and_intervals_for_any_time(games:
     heads = [column.heading for column in standings(data).columns]
     assert heads[2:7] == ["Wins", "Score", "Over the others", "Bids made", "Paid"]
     text = page_of(games)
-    assert "at any of all looks together" in text
+    assert "at any look at all" in text
     assert "stopped early" in text
     assert "episode='game'" in Page(text).inside["pre"][0]
 
@@ -364,6 +364,34 @@ def test_game_of_a_player_that_changes_its_mind_is_not_shown(tmp_path: Path) -> 
     written = write_pages(results, tmp_path)
     assert not {f"{each.slug}.json" for each in wrong} & {path.name for path in written}
     assert "a player answers by the clock" in written[0].read_text(encoding="utf-8")
+
+
+def test_disqualified_player_is_named_as_the_reason() -> None:
+    results = played(entrants=[("shy", RaisesSometimes()), "heuristic"], blocks=30)
+    wrong = [each.caption for each in sample_games(results) if each.record is None]
+    assert wrong
+    assert all("a player was disqualified on the way" in caption for caption in wrong)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"blocks": 1}, {"design": "mixed", "players": 3, "blocks": 1}, {"stop": 1.0}]
+)
+def test_so_few_blocks_that_there_are_no_intervals(changes: dict[str, Any]) -> None:
+    results = played(**{"blocks": 5, **changes})
+    data = results.to_dict()
+    assert data["entrants"][SCRIPT]["difference_ci95"] is None
+    Page(page_of(results))
+    assert "nan" not in markdown_page(data, sample_games(results)).lower()
+
+
+def test_entrants_that_never_met_have_a_dash() -> None:
+    entrants = [(f"player {n}", RandomAgent()) for n in range(9)]
+    results = run_tournament(entrants, "oh_hell", 3, 1, design="mixed")
+    data = results.to_dict()
+    assert len(data["pairs"]) < 72
+    text = page_of(results)
+    Page(text)
+    assert text.count('<td class="same">–</td>') == 72 - len(data["pairs"])
 
 
 def test_equal_players_have_samples_too() -> None:

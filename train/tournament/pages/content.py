@@ -151,7 +151,8 @@ def verdict(data: Data) -> str:
     total = len(data["comparisons"])
     if not close:
         return f"{said}. {_all_settled(total)}"
-    noise = f"{len(close):,} of {total:,} differences are" if total > 1 else "The difference is"
+    are = "is" if len(close) == 1 else "are"
+    noise = f"{len(close):,} of {total:,} differences {are}" if total > 1 else "The difference is"
     top = {order[0], order[1]}
     if any({each["better"], each["worse"]} == top for each in close):
         said += f"; whether it is better than {short[order[1]]} is not settled"
@@ -202,7 +203,7 @@ def standings(data: Data) -> Table:
         Column("Under", "tricks below the bid, a deal"),
         Column("Faults", "decisions that it failed to make"),
     ]
-    caption = f"Standings, by {_points(data)} over the others; ± is half a 95 % interval"
+    caption = f"Standings, by {_points(data)} over the others; ± is half a 95\u00a0% interval"
     order = ranking(data)
     rows = [_standing(data, place, name, game, paid) for place, name in enumerate(order, start=1)]
     return Table(caption, found, rows, head=1, kind="standings")
@@ -253,8 +254,8 @@ def matrix(data: Data) -> Table:
         for number, one in enumerate(order, start=1)
     ]
     caption = (
-        f"{_points(data).capitalize()} of the row's entrant, {over}; ± is half a 95 % interval. "
-        "In brackets: inside the noise"
+        f"{_points(data).capitalize()} of the row's entrant, {over}; ± is half a 95\u00a0% "
+        "interval. In brackets: inside the noise"
     )
     return Table(caption, [Column("Entrant", text=True), *heads], rows, kind="matrix")
 
@@ -284,7 +285,7 @@ def comparisons(data: Data) -> Table:
     heads = [
         *columns((), "Better", "Worse"),
         Column("Difference", _points(data)),
-        Column("95 % interval"),
+        Column("95\u00a0% interval"),
         Column("p (Holm)", "adjusted for the number of comparisons"),
         Column("Blocks needed", "to settle a difference as large as this one"),
         Column("Verdict", text=True),
@@ -427,7 +428,7 @@ def how_to_read(data: Data) -> list[tuple[str, str]]:
             "so their luck cancels within the block. Blocks are independent of each other, the "
             "tables of a block are not: every interval is one over blocks.",
         ),
-        ("95 % interval", _interval_words(data)),
+        ("95\u00a0% interval", _interval_words(data)),
         (
             "Inside the noise",
             "The interval holds zero: by these blocks it is not known which of the two is better. "
@@ -437,7 +438,7 @@ def how_to_read(data: Data) -> list[tuple[str, str]]:
         (
             "p (Holm)",
             "How likely a difference so large would be between equal players, made larger for the "
-            "number of comparisons (Holm), so that all together err 5 % of the time at most "
+            "number of comparisons (Holm), so that all together err 5\u00a0% of the time at most "
             "if each is believed below 0.05. The intervals are those of one comparison each.",
         ),
         ("Over the others", "Points less the mean of the others at the table, by block."),
@@ -463,13 +464,13 @@ def _interval_words(data: Data) -> str:
     if data["stop"] is None:
         return (
             "Student's t over the blocks, for a number of blocks fixed beforehand. Of such "
-            "intervals 95 % hold the true mean. They would not, had one looked and stopped when "
+            "intervals 95\u00a0% hold the true mean. They would not, had one stopped when "
             "one liked the figures."
         )
     return (
         "The tournament was to stop once its differences were settled, so the intervals hold at "
-        "any time: they miss the truth at any of all looks together 5 % of the time at most (an "
-        "asymptotic confidence sequence). They are wider than those of a number fixed beforehand."
+        "any time: the chance that an interval is wrong at any look at all is 5\u00a0% at most "
+        "(an asymptotic confidence sequence). They are wider than those of a number fixed beforehand."
     )
 
 

@@ -53,6 +53,7 @@ class DealView:
 
     number: int
     hand_size: int
+    blind: bool
     trump: str
     turned: CardFace | None
     seats: list[SeatView]
@@ -99,6 +100,7 @@ def _deal_view(
     return DealView(
         deal["deal"] + 1,
         deal["hand_size"],
+        deal["blind"],
         "no trumps" if trump is None else _trump(trump, pack),
         None if turned is None else _face(turned, pack),
         seats,

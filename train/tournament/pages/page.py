@@ -161,12 +161,13 @@ def _curves(data: Data, what: str, heading: str, axis: str) -> _Figure:
         seats = range(1, data["players"] + 1)
         ticks = {float(seat): content.made_key(data, what, seat) for seat in seats}
     svg = plots.curves(f"made-{what}", f"Lines: {heading.lower()}. {_TABLE}", lines, axis, ticks)
-    note = f"Hollow: fewer than {plots.FEW} deals."
+    few = any(point.deals < plots.FEW for points in lines for point in points)
+    notes = [f"Hollow: fewer than {plots.FEW} deals."] if few else []
     if len(data["entrants"]) > len(names):
-        note += f" The first {len(names)} of the standings; the table has all."
+        notes.append(f"The first {len(names)} of the standings; the table has all.")
     short = content.labels(data["entrants"])
     legend = [(plots.swatch(n), f"{n + 1} {short[name]}") for n, name in enumerate(names)]
-    return _Figure(heading, svg, note, content.made_by(data, what, heading), legend)
+    return _Figure(heading, svg, " ".join(notes), content.made_by(data, what, heading), legend)
 
 
 def _parts(off_by: dict[str, float]) -> list[float]:

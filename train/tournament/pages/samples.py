@@ -167,11 +167,19 @@ def _sample(results: Results, blocks: Blocks, gains: Floats, choice: _Choice) ->
     record, problem = _played_again(results, lineup, number, rotation)
     if record is not None and not _same(record, row, rotation):
         record = None
-        problem = "came out otherwise: a player answers by the clock, or keeps something in mind"
+        problem = f"came out otherwise: {_reason(results, lineup)}"
     if record is None:
         caption = f"{caption} It cannot be shown: played again, it {problem}."
     seating = [results.names[place] for place in np.roll(lineup, rotation)]
     return Sample(choice.slug, choice.title, caption, seating, record)
+
+
+def _reason(results: Results, lineup: list[int]) -> str:
+    """Returns why a table may come out otherwise when it is played again."""
+    out = [results.entrants[place] for place in sorted(set(lineup))]
+    if any(entrant.was_disqualified for entrant in out):
+        return "a player was disqualified on the way"
+    return "a player answers by the clock, or keeps something in mind"
 
 
 def _signed(value: float, digits: int) -> str:
