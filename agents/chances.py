@@ -4,9 +4,18 @@ All of it from one seat's view. ``look`` is the only function that reads a table
 and takes from it what the seat may know: its hand, what has been played, the turned card once it
 is public, known bids. Compiled; every function works for one decision.
 
-The formulas are made by hand; their constants were set by play: each in turn was moved as long as
-one seat with the change gained points over a field without it, on duplicate deals of 1 to 10 cards
-under three scorings.
+The chances come from the two models of ``models.py``. Their inputs are counts, scaled to about 1:
+
+situation
+    Players, own cards left, share of the unseen cards that others hold, how many of their bids are
+    known, trumps, whether it is the bidding, the duty of a void seat.
+want
+    Own tricks wanted, tricks that others want, and whether the seat leads to the next trick.
+card
+    Trump or not, higher and lower cards unseen and in the own hand, length of the suit in other
+    hands, shown voids, trumps against it.
+now
+    For a card that wins the trick so far: who is still to play, what they want and may hold.
 """
 
 # pyright: basic
@@ -17,29 +26,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from agents.models import CARD, HIDDEN, NOW, SITUATION, WANT
 from ohhell_env.engine.bits import ONE, ZERO, above, bit, count, lowest, suit_mask
 from ohhell_env.engine.caching import inline
-from ohhell_env.engine.kernel import following, trump_known
+from ohhell_env.engine.kernel import trump_known
 from ohhell_env.engine.layout import NO_BID, NO_CARD, NO_TRUMP, Phase
 from ohhell_env.schedule import TrumpSource
 
 _BID = int(Phase.BID)
 _TURNED_CARD = int(TrumpSource.TURNED_CARD)
-
-LOW_TRUMP = 0.93
-"""A trump that is not the highest still wins so often ..."""
-HIGHER_TRUMP = 0.31
-"""... and less with every higher trump in other hands, by this."""
-UNDER_ONE = 0.33
-"""A side card with one higher card against it still wins so often, with two the square of it."""
-PRESSURE = 1.0
-"""How far the others' wants lower the odds of each card, for every trick wanted in excess."""
-MOST_PRESSURE = 0.35
-"""Wants in excess that count at most: whoever bids at random is not to be believed."""
-WANTS, HAS_ENOUGH = 0.59, 0.45
-"""How often an opponent who can beat a card does so: one who wants tricks, one who does not."""
-LEADS, ELDEST_LEADS = 0.30, 0.48
-"""Chance to be on lead when a suit should be led; the same for eldest, in the bidding."""
+_MOST_CARDS = 26
 
 
 class Sight(NamedTuple):
@@ -50,7 +46,6 @@ class Sight(NamedTuple):
     """Own cards (mask)."""
     unseen: Any
     """Cards that may be in other hands (mask)."""
-    num_unseen: Any
     left: Any
     """Own cards, the one to be played included."""
     trump: Any
@@ -59,16 +54,17 @@ class Sight(NamedTuple):
     """Chance that a certain unseen card is in a certain other hand."""
     wanted: Any
     """Tricks that the others still want, unknown bids taken as average."""
-    lead: Any
-    """Chance to be on lead when a suit should be led."""
+    known: Any
+    """Share of the others whose bids are known."""
+    bidding: Any
+    """1 in the bidding, else 0."""
     players: Any
-    suits: Any
 
 
 @inline
-def bid_known(row, rules, seat):
-    """Returns whether the seat to act knows a seat's bid."""
-    secret = rules.simultaneous and row.phase == _BID and seat != row.seat
+def bid_known(row, rules, seat, viewer):
+    """Returns whether a seat's bid is known to another seat."""
+    secret = rules.simultaneous and row.phase == _BID and seat != viewer
     return row.bids[seat] != NO_BID and not secret
 
 
@@ -88,55 +84,40 @@ def unseen_cards(row, rules, seat):
 
 
 @inline
-def _others_wants(row, rules, seat, left):
-    wanted = 0.0
+def look(row, rules, trump, seat):
+    """Returns the ``Sight`` of a seat.
+
+    Args:
+        row: A table in the bidding or in play.
+        rules: Its rules record.
+        trump: The trump suit to reckon with (a seat that does not know it tries all).
+        seat: The seat that looks.
+    """
+    hand = row.hands[seat]
+    unseen = unseen_cards(row, rules, seat)
+    left = count(hand)
+    wanted, known = 0.0, 0.0
     for other in range(rules.players):
         if other != seat:
-            if bid_known(row, rules, other):
+            if bid_known(row, rules, other, seat):
+                known += 1.0
                 wants = np.int64(row.bids[other]) - np.int64(row.tricks_won[other])
                 wanted += min(max(wants, 0), left)
             else:
                 wanted += left / rules.players
-    return wanted
-
-
-@inline
-def look(row, rules, trump):
-    """Returns the ``Sight`` of the seat to act.
-
-    Args:
-        row: A table with a seat to act.
-        rules: Its rules record.
-        trump: The trump suit to reckon with (a seat that does not know it tries all).
-    """
-    seat = np.int64(row.seat)
-    hand = row.hands[seat]
-    unseen = unseen_cards(row, rules, seat)
-    left = count(hand)
-    share = min(left / max(count(unseen), 1), 1.0 / (rules.players - 1))
-    lead = LEADS
-    eldest = following(np.int64(row.dealer), rules.players)
-    if row.phase == _BID and seat == eldest and not rules.highest_bidder_leads:
-        lead = ELDEST_LEADS if left > 1 else 1.0
+    others = rules.players - 1
     return Sight(
         seat,
         hand,
         unseen,
-        count(unseen),
         left,
         trump,
-        share,
-        _others_wants(row, rules, seat, left),
-        lead,
+        min(left / max(count(unseen), 1), 1.0 / others),
+        wanted,
+        known / others,
+        1.0 if row.phase == _BID else 0.0,
         rules.players,
-        rules.num_suits,
     )
-
-
-@inline
-def _none_in(share, cards):
-    """Returns the chance that a hand holds none of so many unseen cards."""
-    return (1.0 - share) ** cards
 
 
 @inline
@@ -146,69 +127,195 @@ def higher_unseen(sight, card):
 
 
 @inline
-def _trump_later(sight, card):
-    higher = higher_unseen(sight, card)
-    if higher == 0:
-        return 1.0
-    out = (sight.players - 1) * sight.share
-    alone = _none_in(out, higher)
-    ruffs = LOW_TRUMP / (1.0 + HIGHER_TRUMP * out * higher)
-    return alone + (1.0 - alone) * ruffs * (1.0 - 1.0 / sight.left)
+def _trumps(sight, cards):
+    return 0 if sight.trump == NO_TRUMP else count(cards & suit_mask(sight.trump))
 
 
 @inline
-def _short_of(sight, unseen, rounds):
-    """Returns the chance that one hand cannot follow to a suit so often."""
-    void = _none_in(sight.share, unseen)
-    if rounds > 1 and sight.share < 1.0:
-        void *= 1.0 + unseen * sight.share / (1.0 - sight.share)
-    return min(void, 1.0)
+def write_situation(sight, rules, left, inputs):
+    """Writes the inputs of the situation, ``left`` tricks before the end (float32 array)."""
+    inputs[0] = (sight.players - 2) / 6
+    inputs[1] = left / 8
+    inputs[2] = sight.share * (sight.players - 1)
+    inputs[3] = sight.known
+    inputs[4] = 1.0 if sight.trump == NO_TRUMP else 0.0
+    inputs[5] = _trumps(sight, sight.hand) / max(sight.left, 1)
+    inputs[6] = _trumps(sight, sight.unseen) * sight.share / 2
+    inputs[7] = sight.bidding
+    inputs[8] = 1.0 if rules.void != 0 else 0.0
 
 
 @inline
-def _side_card_later(sight, card):
+def write_want(wants, wanted, left, lead, inputs):
+    """Writes the inputs of what a seat and the others want, and whether it leads."""
+    inputs[0] = min(max(wants / max(left, 1), -0.5), 1.5)
+    inputs[1] = 1.0 if wants <= 0 else 0.0
+    inputs[2] = 1.0 if wants < 0 else 0.0
+    inputs[3] = 1.0 if wants >= left else 0.0
+    inputs[4] = 1.0 if wants == 1 else 0.0
+    inputs[5] = lead
+    inputs[6] = wanted / max(left, 1) - 1.0
+
+
+@inline
+def write_card(sight, row, card, inputs):
+    """Writes the inputs of a held card."""
     suit = suit_mask(card // 13)
+    trump = card // 13 == sight.trump
     higher = higher_unseen(sight, card)
-    out = (sight.players - 1) * sight.share
-    alone = _none_in(out, higher)
-    high = alone + (1.0 - alone) * UNDER_ONE**higher * (1.0 - 1.0 / sight.left)
-    safe = 1.0
-    if sight.trump != NO_TRUMP:
-        rounds = 1 + count(sight.hand & suit & above(card))
-        short = _short_of(sight, count(sight.unseen & suit), rounds)
-        trumps = count(sight.unseen & suit_mask(sight.trump))
-        safe = (1.0 - short * (1.0 - _none_in(sight.share, trumps))) ** (sight.players - 1)
-    led = 1.0 - (1.0 - 1.0 / sight.suits) ** sight.left * (1.0 - sight.lead)
-    return high * safe * led
+    unseen = count(sight.unseen & suit)
+    out = sight.share * (sight.players - 1)
+    shown = 0
+    for other in range(sight.players):
+        if other != sight.seat:
+            shown += (np.int64(row.voids[other]) >> (card // 13)) & 1
+    inputs[0] = 1.0 if trump else 0.0
+    inputs[1] = higher * out / 3
+    inputs[2] = 1.0 if higher == 0 else 0.0
+    inputs[3] = 1.0 if higher == 1 else 0.0
+    inputs[4] = (unseen - higher) * out / 4
+    inputs[5] = count(sight.hand & suit & above(card)) / 3
+    inputs[6] = count(sight.hand & suit & (bit(card) - ONE)) / 3
+    inputs[7] = unseen * sight.share / 2
+    inputs[8] = shown / (sight.players - 1)
+    inputs[9] = 0.0 if trump else _trumps(sight, sight.unseen) * sight.share / 2
 
 
 @inline
-def later_chances(sight, chances):
-    """Writes the chance of each held card to win the trick in which it will be played.
+def write_now(sight, row, rules, card, inputs):
+    """Writes the inputs of a card that wins the present trick so far."""
+    suit, trump = card // 13, card // 13 == sight.trump
+    led = np.int64(row.led_suit) if row.trick_size > 0 else suit
+    to_come = sight.players - 1 - np.int64(row.trick_size)
+    want_more, have_enough, wanted, void_led, void_trump = 0, 0, 0, 0, 0
+    other = sight.seat
+    for _ in range(to_come):
+        other = other + 1 if other + 1 < sight.players else 0
+        wants = np.int64(row.bids[other]) - np.int64(row.tricks_won[other])
+        want_more += wants > 0
+        have_enough += wants == 0
+        wanted += max(wants, 0)
+        voids = np.int64(row.voids[other])
+        void_led += (voids >> led) & 1
+        void_trump += sight.trump != NO_TRUMP and (voids >> sight.trump) & 1 != 0
+    higher = higher_unseen(sight, card)
+    wants = np.int64(row.bids[sight.seat]) - np.int64(row.tricks_won[sight.seat])
+    inputs[0] = to_come / 4
+    inputs[1] = want_more / 3
+    inputs[2] = have_enough / 3
+    inputs[3] = higher * sight.share * to_come / 2
+    inputs[4] = 1.0 if higher == 0 else 0.0
+    inputs[5] = 1.0 if trump else 0.0
+    inputs[6] = 1.0 if row.trick_size == 0 else 0.0
+    inputs[7] = 0.0 if trump else _trumps(sight, sight.unseen) * sight.share * to_come / 2
+    inputs[8] = count(sight.unseen & suit_mask(led)) * sight.share / 2
+    inputs[9] = void_led / 2
+    inputs[10] = void_trump / 2
+    inputs[11] = min(max(wants / sight.left, -0.5), 1.5)
+    inputs[12] = 1.0 if wants > 0 else 0.0
+    inputs[13] = sight.left / 8
+    inputs[14] = wanted / sight.left
+    inputs[15] = 1.0 if rules.void != 0 else 0.0
+    inputs[16] = 1.0 if sight.trump == NO_TRUMP else 0.0
+    inputs[17] = 1.0 if rules.head else 0.0
 
-    The more tricks others want beside what this hand promises, the less each card is worth.
+
+@inline
+def add_inputs(weights, inputs, sums):
+    """Adds inputs (n,) times weights (n, HIDDEN) to sums (HIDDEN,), all float32."""
+    for i in range(len(inputs)):
+        value = inputs[i]
+        for j in range(HIDDEN):
+            sums[j] += value * weights[i, j]
+
+
+@inline
+def _chance(sums, out, end):
+    """Returns the chance that a hidden layer's sums make."""
+    a, b, c, d = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
+    zero = np.float32(0)
+    for j in range(0, HIDDEN, 4):  # four sums: an addition need not wait for the one before
+        a += max(sums[j], zero) * out[j]
+        b += max(sums[j + 1], zero) * out[j + 1]
+        c += max(sums[j + 2], zero) * out[j + 2]
+        d += max(sums[j + 3], zero) * out[j + 3]
+    return 1.0 / (1.0 + math.exp(-(end + (a + b) + (c + d))))
+
+
+@inline
+def start_later(sight, row, rules, models, left, inputs, sums):
+    """Writes what the later model makes of the situation and of each held card.
 
     Args:
         sight: What the seat sees.
-        chances: float64 (64,), written at the places of the held cards.
+        row: The table.
+        rules: Its rules record.
+        models: ``MODELS`` record.
+        left: Tricks before the end, as the model is to see it.
+        inputs: float32 scratch of at least NOW.
+        sums: float32 (27, HIDDEN), written in place: a row for each held card, in order.
     """
-    total = 0.0
-    rest = sight.hand
+    base = sums[_MOST_CARDS]
+    base[:] = models.later_bias
+    write_situation(sight, rules, left, inputs)
+    add_inputs(models.later_situation, inputs[:SITUATION], base)
+    rest, place = sight.hand, 0
     while rest != ZERO:
         card = lowest(rest)
         rest = rest & (rest - ONE)
-        if card // 13 == sight.trump:
-            chances[card] = _trump_later(sight, card)
-        else:
-            chances[card] = _side_card_later(sight, card)
-        total += chances[card]
-    excess = (sight.wanted + total - sight.left) / max(sight.left, 1)
-    odds = math.exp(PRESSURE * min(max(excess, -MOST_PRESSURE), MOST_PRESSURE))
-    rest = sight.hand
-    while rest != ZERO:
-        card = lowest(rest)
-        rest = rest & (rest - ONE)
-        chances[card] = chances[card] / (chances[card] + (1.0 - chances[card]) * odds)
+        sums[place] = base
+        write_card(sight, row, card, inputs)
+        add_inputs(models.later_card, inputs[:CARD], sums[place])
+        place += 1
+
+
+@inline
+def later_chances(models, sums, size, wants, wanted, left, lead, inputs, scratch, chances):
+    """Writes the chance of each held card to win the trick in which it will be played.
+
+    Args:
+        models: ``MODELS`` record.
+        sums: What ``start_later`` wrote.
+        size: Number of held cards.
+        wants: Tricks that the seat wants.
+        wanted: Tricks that the others want.
+        left: Tricks before the end.
+        lead: 1.0 if the seat leads the next trick that it plays to, else 0.0.
+        inputs: float32 scratch of at least NOW.
+        scratch: float32 (2, HIDDEN).
+        chances: float64 (at least ``size``,), written in place, in the order of the cards.
+    """
+    shift, hidden = scratch[0], scratch[1]
+    write_want(wants, wanted, left, lead, inputs)
+    shift[:] = 0.0
+    add_inputs(models.later_want, inputs[:WANT], shift)
+    for place in range(size):
+        for j in range(HIDDEN):
+            hidden[j] = sums[place, j] + shift[j]
+        chances[place] = _chance(hidden, models.later_out, models.later_end)
+
+
+@inline
+def wins_so_far(row, sight, card):
+    """Returns whether a card would win the present trick as it lies."""
+    if row.trick_size == 0:
+        return True
+    best = np.int64(row.best_card)
+    return card > best if card // 13 == best // 13 else card // 13 == sight.trump
+
+
+@inline
+def chance_now(row, rules, models, sight, card, inputs, scratch):
+    """Returns the chance that a card wins the present trick if it is played now."""
+    if not wins_so_far(row, sight, card):
+        return 0.0
+    if row.trick_size == sight.players - 1:
+        return 1.0
+    write_now(sight, row, rules, card, inputs)
+    hidden = scratch[0]
+    hidden[:] = models.now_bias
+    add_inputs(models.now_in, inputs[:NOW], hidden)
+    return _chance(hidden, models.now_out, models.now_end)
 
 
 @inline
@@ -224,28 +331,21 @@ def sure_tricks(sight):
 
 
 @inline
-def tricks_of(cards, chances, spread):
-    """Writes the distribution of the tricks that a set of cards will win, as if independent.
+def tricks_of(chances, size, spread):
+    """Writes the distribution of the tricks that so many cards will win, as if independent.
 
     Args:
-        cards: Mask.
-        chances: float64 (64,), chance of each card.
-        spread: float64 (at least number of cards + 1,), written in place: spread[t] = P(t tricks).
-
-    Returns:
-        The number of cards.
+        chances: float64, chance of each card.
+        size: Number of cards.
+        spread: float64 (at least size + 1,), written in place: spread[t] = P(t tricks).
     """
-    size = 0
     spread[0] = 1.0
-    while cards != ZERO:
-        chance = chances[lowest(cards)]
-        cards = cards & (cards - ONE)
-        spread[size + 1] = spread[size] * chance
-        for t in range(size, 0, -1):
+    for place in range(size):
+        chance = chances[place]
+        spread[place + 1] = spread[place] * chance
+        for t in range(place, 0, -1):
             spread[t] = spread[t] * (1.0 - chance) + spread[t - 1] * chance
         spread[0] *= 1.0 - chance
-        size += 1
-    return size
 
 
 @inline
@@ -279,47 +379,6 @@ def expected(spread, size, points, won):
     for t in range(size + 1):
         total += spread[t] * points[won + t]
     return total
-
-
-@inline
-def _beats(row, rules, sight, other, card):
-    """Returns the chance that a seat yet to play beats a card that wins the trick so far."""
-    wants = np.int64(row.bids[other]) > np.int64(row.tricks_won[other])
-    will = WANTS if wants else HAS_ENOUGH
-    suit = card // 13
-    led = np.int64(row.led_suit) if row.trick_size > 0 else suit
-    voids = np.int64(row.voids[other])
-    void = 1.0
-    if (voids >> led) & 1 == 0:
-        void = _none_in(sight.share, count(sight.unseen & suit_mask(led)))
-    over = 0.0
-    if (voids >> suit) & 1 == 0:
-        over = 1.0 - _none_in(sight.share, higher_unseen(sight, card))
-    if suit == sight.trump:
-        follows = 1.0 if led == suit else void
-        return follows * over * will
-    ruffs = 0.0
-    if sight.trump != NO_TRUMP and (voids >> sight.trump) & 1 == 0:
-        trumps = count(sight.unseen & suit_mask(sight.trump))
-        duty = 1.0 if rules.void != 0 else will
-        ruffs = void * (1.0 - _none_in(sight.share, trumps)) * duty
-    return over * (1.0 if rules.head else will) + ruffs
-
-
-@inline
-def chance_now(row, rules, sight, card):
-    """Returns the chance that a card wins the current trick if it is played now."""
-    if row.trick_size > 0:
-        best, suit = np.int64(row.best_card), card // 13
-        better = card > best if suit == best // 13 else suit == sight.trump
-        if not better:
-            return 0.0
-    chance = 1.0
-    other = sight.seat
-    for _ in range(sight.players - 1 - row.trick_size):
-        other = other + 1 if other + 1 < sight.players else 0
-        chance *= 1.0 - min(_beats(row, rules, sight, other, card), 1.0)
-    return chance
 
 
 @inline

@@ -44,17 +44,18 @@ def random_action(row, word):
 
 
 @inline
-def engine_action(row, rules, player, word):
+def engine_action(row, rules, models, player, word):
     """Returns the action code of one of the engine's players for the seat to act.
 
     Args:
         row: A table in the bidding or in play.
         rules: Its rules record.
+        models: ``MODELS`` record.
         player: ``RANDOM`` or ``HEURISTIC``.
         word: The random word of this decision, uint64.
     """
     if player == HEURISTIC:
-        return heuristic_action(row, rules)
+        return heuristic_action(row, rules, models)
     return random_action(row, word)
 
 
@@ -74,12 +75,13 @@ def only_action(row):
 
 
 @entry
-def play_on(games, rules, players, keys, log):
+def play_on(games, rules, models, players, keys, log):
     """Plays every table on until it is over or a seat has a choice that is nobody's here.
 
     Args:
         games: ``GAME`` rows (N,), each dealt.
         rules: ``RULES`` row.
+        models: ``MODELS`` row.
         players: int8 (N, seats), the engine's player in each seat, or ``OUTSIDE``.
         keys: uint64 (N, seats), the random key of each seat.
         log: int8 (N, deals, 2 + 2 * seats), written in place when a deal is over: hand size,
@@ -105,7 +107,7 @@ def play_on(games, rules, players, keys, log):
                     break
             else:
                 word = word_of(keys[index, seat], decision_number(row))
-                action = engine_action(row, rules[0], player, word)
+                action = engine_action(row, rules[0], models[0], player, word)
             kernel.apply(row, rules[0], action)
             decisions += 1
     return decisions
@@ -123,12 +125,13 @@ def write_deal(row, rules, log):
 
 
 @entry
-def action_one(games, rules, player, key):
+def action_one(games, rules, models, player, key):
     """Returns what one of the engine's players does at table 0, or the seat's only action.
 
     Args:
         games: ``GAME`` rows; row 0 is meant.
         rules: ``RULES`` row.
+        models: ``MODELS`` row.
         player: Number of the engine's player, or ``OUTSIDE``.
         key: uint64, the random key of the seat to act.
 
@@ -138,7 +141,7 @@ def action_one(games, rules, player, key):
     row = games[0]
     if player == OUTSIDE:
         return only_action(row)
-    return engine_action(row, rules[0], player, word_of(key, decision_number(row)))
+    return engine_action(row, rules[0], models[0], player, word_of(key, decision_number(row)))
 
 
 @entry

@@ -7,6 +7,7 @@ import numpy as np
 
 from agents.base import Actions, Agent, Bytes, Words
 from agents.engine_players import HEURISTIC
+from agents.models import fitted
 from agents.policy import heuristic_action
 from agents.view import view_to_row
 from ohhell_env import schedule
@@ -63,11 +64,13 @@ class HeuristicAgent(Agent):
         sizes = observations[:, reader.hand_size]
         scheduled = self._scheduled[sizes]
         views = (observations, action_masks, reader.sections)
-        _decide(*views, np.flatnonzero(scheduled), self._compiled, self._row, chosen)
+        models = fitted()
+        _decide(*views, np.flatnonzero(scheduled), self._compiled, models, self._row, chosen)
         if not scheduled.all():
             for size in np.unique(sizes[~scheduled]).tolist():  # such a size has its own points
                 compiled = compile_rules(self.rules, "deal", size)
-                _decide(*views, np.flatnonzero(sizes == size), compiled, self._row, chosen)
+                of_size = np.flatnonzero(sizes == size)
+                _decide(*views, of_size, compiled, models, self._row, chosen)
         return chosen
 
     def _reader(self, length: int) -> _Reader:
@@ -125,7 +128,7 @@ class _Reader:
 
 
 @entry
-def _decide(observations, masks, sections, where, rules, scratch, chosen):
+def _decide(observations, masks, sections, where, rules, models, scratch, chosen):
     for index in where:
         view_to_row(observations[index], masks[index], sections[0], rules[0], scratch[0])
-        chosen[index] = heuristic_action(scratch[0], rules[0])
+        chosen[index] = heuristic_action(scratch[0], rules[0], models[0])

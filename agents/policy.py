@@ -3,7 +3,8 @@
 The bid is the one with the most expected points under the scoring of the table, never below the
 sure tricks. In play each legal card is weighed one step ahead: the chance that it wins this trick,
 times what the rest of the hand is then worth, and the same for losing it. So a seat that wants
-tricks wins them with what serves least later, and one that wants none gets rid of danger.
+tricks wins them with what serves least later, and one that wants none gets rid of danger. Where the
+own points are the same whatever happens, it plays to break the others.
 
 ``heuristic_action`` reads only what the seat to act may know, see ``chances.py``.
 """
@@ -20,11 +21,13 @@ from agents.chances import (
     expected,
     later_chances,
     look,
+    start_later,
     sure_tricks,
     tricks_of,
     unseen_cards,
     without,
 )
+from agents.models import HIDDEN
 from ohhell_env.engine.bits import ONE, ZERO, has, lowest, suit_mask
 from ohhell_env.engine.caching import entry, inline
 from ohhell_env.engine.kernel import following, trump_known
@@ -33,44 +36,95 @@ from ohhell_env.engine.layout import BID_BASE, NO_TRUMP, NUM_BIDS, Phase
 _BID = int(Phase.BID)
 _SAME = 1e-9
 """Expected points that differ by less count as equal."""
+_SPOIL = 1e-3
+"""Points that are as good as breaking another's bid for certain."""
+_NEAR = 3
+"""Bids so far from the expected tricks are weighed with chances of their own."""
+_SUMS = (27, HIDDEN)
 
 
 @entry
-def heuristic_action(row, rules):
+def heuristic_action(row, rules, models):
     """Returns the heuristic player's action code for the seat to act.
 
     Args:
         row: A table in the bidding or in play, ``legal`` not empty.
         rules: Its rules record.
+        models: ``MODELS`` record.
     """
     if row.legal & (row.legal - ONE) == ZERO:
         only = lowest(row.legal)
         return only + BID_BASE if row.phase == _BID else only
     if row.phase != _BID:
-        return _card(row, rules)
+        return _card(row, rules, models)
+    values = np.empty(NUM_BIDS)
+    sure = bid_values(row, rules, models, values)
+    best = _best_bid(row.legal, values, sure)
+    return BID_BASE + (best if best >= 0 else _best_bid(row.legal, values, 0))
+
+
+@entry
+def bid_values(row, rules, models, values):
+    """Writes the expected points of each bid, legal or not, of the seat to act in the bidding.
+
+    Args:
+        row: A table in the bidding.
+        rules: Its rules record.
+        models: ``MODELS`` record.
+        values: float64 (NUM_BIDS,), written in place; beyond the hand size 0.
+
+    Returns:
+        The number of sure tricks.
+    """
+    values[:] = 0.0
     if row.blind:
-        return BID_BASE + _blind_bid(row, rules)
-    return BID_BASE + _bid(row, rules)
-
-
-@inline
-def _bid(row, rules):
-    """Returns the legal bid of the most expected points, at least the sure tricks if it can be."""
-    values = np.zeros(NUM_BIDS)
-    chances, spread = np.empty(64), np.empty(NUM_BIDS + 1)
-    hand_size, sure = np.int64(row.hand_size), NUM_BIDS
+        _blind_values(row, rules, values)
+        return 0
+    sure = NUM_BIDS
     known = trump_known(row, rules)
     first = np.int64(row.trump) if known else 0
     last = first if known else rules.num_suits - 1
+    inputs, scratch = np.empty(32, np.float32), np.empty((2, HIDDEN), np.float32)
+    sums = np.empty(_SUMS, np.float32)
+    chances, spread = np.empty(NUM_BIDS), np.empty(NUM_BIDS + 1)
     for trump in range(first, last + 1):
-        sight = look(row, rules, trump)
+        sight = look(row, rules, trump, np.int64(row.seat))
         sure = min(sure, sure_tricks(sight))
-        later_chances(sight, chances)
-        size = tricks_of(sight.hand, chances, spread)
-        for bid in range(hand_size + 1):
-            values[bid] += expected(spread, size, rules.points[hand_size, bid], 0)
-    best = _best_bid(row.legal, values, sure)
-    return best if best >= 0 else _best_bid(row.legal, values, 0)
+        start_later(sight, row, rules, models, sight.left, inputs, sums)
+        _add_bids(row, rules, models, sight, inputs, scratch, sums, chances, spread, values)
+    return sure
+
+
+@inline
+def _add_bids(row, rules, models, sight, inputs, scratch, sums, chances, spread, values):
+    """Adds the expected points of each bid, if a suit is trump."""
+    size, lead = sight.left, _leads(row, rules, sight)
+    middle = size // max(rules.players - 1, 1)
+    for _ in range(2):  # the tricks that the hand takes if it bids about what it takes
+        later_chances(
+            models, sums, size, middle, sight.wanted, size, lead, inputs, scratch, chances
+        )
+        total = 0.0
+        for place in range(size):
+            total += chances[place]
+        middle = np.int64(total + 0.5)
+    low, high = max(middle - _NEAR, 0), min(middle + _NEAR, size)
+    for bid in range(low, high + 1):
+        later_chances(models, sums, size, bid, sight.wanted, size, lead, inputs, scratch, chances)
+        tricks_of(chances, size, spread)
+        values[bid] += expected(spread, size, rules.points[size, bid], 0)
+        if bid == low:
+            for far in range(low):
+                values[far] += expected(spread, size, rules.points[size, far], 0)
+    for far in range(high + 1, size + 1):
+        values[far] += expected(spread, size, rules.points[size, far], 0)
+
+
+@inline
+def _leads(row, rules, sight):
+    """Returns 1.0 if the seat that bids is eldest and so on lead, else 0.0."""
+    eldest = following(np.int64(row.dealer), rules.players)
+    return 1.0 if sight.seat == eldest and not rules.highest_bidder_leads else 0.0
 
 
 @inline
@@ -83,27 +137,38 @@ def _best_bid(legal, values, least):
 
 
 @inline
-def _card(row, rules):
+def _card(row, rules, models):
     """Returns the legal card of the most expected points; of equal ones the lowest."""
-    chances, spread = np.empty(64), np.empty(NUM_BIDS + 1)
+    sight = look(row, rules, np.int64(row.trump), np.int64(row.seat))
+    size, won = sight.left, np.int64(row.tricks_won[sight.seat])
+    left, wants = size - 1, np.int64(row.bids[sight.seat]) - won
+    inputs, scratch = np.empty(32, np.float32), np.empty((2, HIDDEN), np.float32)
+    sums = np.empty(_SUMS, np.float32)
+    chances, spread = np.empty((2, NUM_BIDS)), np.empty((2, NUM_BIDS + 1))
     rest = np.empty(NUM_BIDS + 1)
-    sight = look(row, rules, np.int64(row.trump))
-    later_chances(sight, chances)
-    left, won = sight.left, np.int64(row.tricks_won[sight.seat])
-    tricks_of(sight.hand, chances, spread)
+    start_later(sight, row, rules, models, left, inputs, sums)
+    for wins in range(2):  # what the rest is worth after losing this trick, after winning it
+        wanted = max(sight.wanted - (1 - wins), 0.0)  # who wins it instead, may have wanted to
+        lead, later = float(wins), chances[wins]
+        later_chances(models, sums, size, wants - wins, wanted, left, lead, inputs, scratch, later)
+        tricks_of(later, size, spread[wins])
     points = rules.points[row.hand_size, row.bids[sight.seat]]
-    best, most = np.int64(-1), 0.0
-    needs_all = row.bids[sight.seat] - won == left
-    legal = distinct(_top_trump(row, sight) if needs_all else row.legal, sight, row)
-    while legal != ZERO:
-        card = lowest(legal)
-        legal = legal & (legal - ONE)
-        without(spread, left, chances[card], rest)
-        now = chance_now(row, rules, sight, card)
-        value = now * expected(rest, left - 1, points, won + 1)
-        value += (1.0 - now) * expected(rest, left - 1, points, won)
-        if best < 0 or value > most + _SAME:
-            best, most = card, value
+    legal = distinct(_top_trump(row, sight) if wants == size else row.legal, sight, row)
+    spoil = _SPOIL if sight.wanted > left else -_SPOIL  # too many wanted: take them away
+    best, most, place, hand = np.int64(-1), 0.0, 0, sight.hand
+    while hand != ZERO:
+        card = lowest(hand)
+        hand = hand & (hand - ONE)
+        if has(legal, card):
+            now = chance_now(row, rules, models, sight, card, inputs, scratch)
+            value = spoil * now
+            for wins in range(2):
+                without(spread[wins], size, chances[wins, place], rest)
+                chance = now if wins else 1.0 - now
+                value += chance * expected(rest, left, points, won + wins)
+            if best < 0 or value > most + _SAME:
+                best, most = card, value
+        place += 1
     return best
 
 
@@ -125,8 +190,8 @@ def _top_trump(row, sight):
 
 
 @inline
-def _blind_bid(row, rules):
-    """Returns the bid of a blind one-card deal: the own card may be any that is not seen."""
+def _blind_values(row, rules, values):
+    """Writes the values of a blind one-card deal's bids: the own card may be any not seen."""
     seat, players = np.int64(row.seat), rules.players
     unseen = unseen_cards(row, rules, seat) | row.hands[seat]
     for other in range(players):
@@ -135,7 +200,6 @@ def _blind_bid(row, rules):
     known = trump_known(row, rules)
     first = np.int64(row.trump) if known else 0
     last = first if known else rules.num_suits - 1
-    values = np.zeros(NUM_BIDS)
     for bid in range(2):
         wins, cases = 0, 0
         leader = _blind_leader(row, rules, seat, bid)
@@ -146,7 +210,6 @@ def _blind_bid(row, rules):
                     wins += _blind_winner(row, players, seat, card, leader, trump) == seat
         chance = wins / max(cases, 1)
         values[bid] = chance * rules.points[1, bid, 1] + (1.0 - chance) * rules.points[1, bid, 0]
-    return _best_bid(row.legal, values, 0)
 
 
 @inline
@@ -157,7 +220,7 @@ def _blind_leader(row, rules, seat, bid):
         for distance in range(rules.players):
             other = (eldest + distance) % rules.players
             made = bid if other == seat else 0
-            if other != seat and bid_known(row, rules, other):
+            if other != seat and bid_known(row, rules, other, seat):
                 made = np.int64(row.bids[other])
             if made > 0:
                 return other

@@ -19,6 +19,7 @@ PROGRAM = Program(
         "fit": Command("train.cli:fit", "Train a player by self-play."),
         "resume": Command("train.cli:resume", "Go on with a run that was interrupted."),
         "tournament": Command("train.tournament.cli:tournament", "Play players on the same deals."),
+        "heuristic": Command("train.heuristic:heuristic", "Fit the heuristic player's models."),
         "bench": Command("train.bench:bench", "Measure the speed of tournaments here."),
     },
 )

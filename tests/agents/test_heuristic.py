@@ -10,6 +10,7 @@ import pytest
 
 import agents
 from agents.engine_players import HEURISTIC, play_on
+from agents.models import fitted
 from agents.policy import heuristic_action
 from ohhell_env import BatchedOhHell
 from ohhell_env.cards import parse_card
@@ -148,7 +149,7 @@ def test_legal_and_equal_through_every_door(rules: Rules) -> None:
             assert tables.action_masks[np.arange(4), chosen].all()
             compiled = tables.game(0).compiled
             for place, action in enumerate(chosen):
-                assert heuristic_action(tables.games[place], compiled[0]) == action
+                assert heuristic_action(tables.games[place], compiled[0], fitted()[0]) == action
             first = {"observation": tables.observations[0], "action_mask": tables.action_masks[0]}
             assert agent.act(first) == chosen[0]
 
@@ -194,7 +195,9 @@ def test_hidden_cards_never_change_a_decision(rules: Rules, rng: random.Random) 
         compiled = tables.game(0).compiled
         changed = hidden_changed(tables, rng)
         for row, other in zip(tables.games, changed, strict=True):
-            assert heuristic_action(row, compiled[0]) == heuristic_action(other, compiled[0])
+            assert heuristic_action(row, compiled[0], fitted()[0]) == heuristic_action(
+                other, compiled[0], fitted()[0]
+            )
 
 
 def test_the_engine_plays_whole_deals() -> None:
@@ -205,7 +208,7 @@ def test_the_engine_plays_whole_deals() -> None:
     sizes = tables.games["hand_size"].astype(int)
     compiled = Game("oh_hell", seed=0, episode="deal").compiled
     log = np.zeros((50, 1, 10), np.int8)
-    assert play_on(tables.games, compiled, players, keys, log) == (4 * (sizes + 1)).sum()
+    assert play_on(tables.games, compiled, fitted(), players, keys, log) == (4 * (sizes + 1)).sum()
     assert (log[:, 0, 0] == sizes).all()
     assert (log[:, 0, 2:6] == tables.games["bids"][:, :4]).all()
     assert (log[:, 0, 6:] == tables.games["tricks_won"][:, :4]).all()
@@ -218,4 +221,4 @@ def test_a_hand_size_outside_the_schedule_is_scored_by_its_own_points() -> None:
     games = new_games(1)
     game = Game(rules, seed=3, episode="deal", hand_size=12)
     games[:] = game.state
-    assert decide(game) == heuristic_action(games[0], game.compiled[0])
+    assert decide(game) == heuristic_action(games[0], game.compiled[0], fitted()[0])

@@ -24,6 +24,7 @@ from agents.engine_players import (
     question_all,
     results_all,
 )
+from agents.models import fitted
 from ohhell_env.engine import batch
 from ohhell_env.engine.encode import MARGIN, new_buffer
 from ohhell_env.engine.layout import Phase, Rows, compile_rules, engine_rows, new_games
@@ -216,7 +217,7 @@ class _Tables:
     def _play_inside(self) -> None:
         started = time.perf_counter()
         rules = self.deals.compiled
-        decisions = play_on(self.games, rules, self.players, self.keys, self.log)
+        decisions = play_on(self.games, rules, fitted(), self.players, self.keys, self.log)
         seconds = self.inside.seconds + time.perf_counter() - started
         self.inside = Inside(self.inside.decisions + decisions, seconds)
 
@@ -263,7 +264,7 @@ def replay_table(
     only = np.zeros(1, np.int64)
     while not game.over:
         seat = game.seat
-        action = action_one(game.state, deals.compiled, players[seat], keys[0, seat])
+        action = action_one(game.state, deals.compiled, fitted(), players[seat], keys[0, seat])
         if action < 0:
             entrant = entrants[tables.owners[rotation, seat]]
             action = _asked(deals, entrant, game.state, only, keys)[0]

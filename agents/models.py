@@ -1,0 +1,88 @@
+"""The heuristic player's models: two tiny networks that give a card its chance to win a trick.
+
+Both were fitted in self-play, from random play on (``python -m train heuristic``). Their weights
+are in ``heuristic.json``; what their inputs are is in ``chances.py``.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ohhell_env.engine.layout import Rows, engine_rows
+from ohhell_env.errors import CheckpointError
+
+SITUATION, WANT, CARD, NOW = 9, 7, 10, 18
+"""Numbers of inputs: of the later model by kind, and of the model of the present trick."""
+HIDDEN = 16
+FILE = Path(__file__).with_name("heuristic.json")
+FORMAT = 1
+
+MODELS = np.dtype(
+    [
+        # the chance of a held card to win the trick in which it will be played
+        ("later_situation", np.float32, (SITUATION, HIDDEN)),
+        ("later_want", np.float32, (WANT, HIDDEN)),
+        ("later_card", np.float32, (CARD, HIDDEN)),
+        ("later_bias", np.float32, (HIDDEN,)),
+        ("later_out", np.float32, (HIDDEN,)),
+        ("later_end", np.float32),
+        # the chance of a card that wins so far to win the present trick
+        ("now_in", np.float32, (NOW, HIDDEN)),
+        ("now_bias", np.float32, (HIDDEN,)),
+        ("now_out", np.float32, (HIDDEN,)),
+        ("now_end", np.float32),
+    ],
+    align=True,
+)
+"""Weights of the models, one row."""
+
+
+def new_models() -> Rows:
+    """Returns models that give every card an even chance."""
+    return engine_rows(np.zeros(1, MODELS))
+
+
+@functools.cache
+def fitted() -> Rows:
+    """Returns the fitted models as the one-row array that the engine's players read.
+
+    Raises:
+        CheckpointError: The file is missing or broken.
+    """
+    try:
+        models = from_plain(json.loads(FILE.read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(
+            f"{FILE}: the heuristic player's models are broken: {error}"
+        ) from None
+    models.flags.writeable = False
+    return models
+
+
+def to_plain(models: Rows) -> dict[str, Any]:
+    """Returns models as plain data."""
+    names = MODELS.names or ()
+    weights = {name: np.round(models[0][name].astype(float), 5).tolist() for name in names}
+    return {"format": FORMAT, "weights": weights}
+
+
+def from_plain(data: dict[str, Any]) -> Rows:
+    """Returns models from what ``to_plain`` gave.
+
+    Raises:
+        ValueError, KeyError, TypeError: It is something else.
+    """
+    if data["format"] != FORMAT:
+        raise ValueError(f"format {FORMAT} is wanted, got {data['format']!r}")
+    models = new_models()
+    for name in MODELS.names or ():
+        weights = np.array(data["weights"][name], np.float32)
+        if weights.shape != MODELS[name].shape or not np.isfinite(weights).all():
+            raise ValueError(f"{name}: finite numbers of shape {MODELS[name].shape} are wanted")
+        models[name][0] = weights
+    return models
