@@ -470,7 +470,7 @@ def _interval_words(data: Data) -> str:
     return (
         "The tournament was to stop once its differences were settled, so the intervals hold at "
         "any time: the chance that an interval is wrong at any look at all is 5\u00a0% at most "
-        "(an asymptotic confidence sequence). They are wider than those of a number fixed beforehand."
+        "(an asymptotic confidence sequence). They are wider than those of a fixed number."
     )
 
 
