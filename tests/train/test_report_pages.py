@@ -361,8 +361,12 @@ def test_game_of_a_player_that_changes_its_mind_is_not_shown(tmp_path: Path) -> 
     assert all(
         "a player answers by the clock, or keeps something in mind" in s.caption for s in wrong
     )
+    old = tmp_path / "games" / f"{wrong[0].slug}.json"
+    old.parent.mkdir()
+    old.write_text("of an earlier report")
     written = write_pages(results, tmp_path)
     assert not {f"{each.slug}.json" for each in wrong} & {path.name for path in written}
+    assert not old.exists()
     assert "a player answers by the clock" in written[0].read_text(encoding="utf-8")
 
 

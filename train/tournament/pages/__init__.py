@@ -53,4 +53,7 @@ def write_pages(results: Results, folder: str | Path, title: str | None = None) 
             write_whole(path, text)
         except OSError as error:
             raise unwritable(path, error) from None
+    for sample in samples:
+        if sample.record is None:  # a game of an earlier report would be another one
+            (base / GAMES / f"{sample.slug}.json").unlink(missing_ok=True)
     return list(texts)

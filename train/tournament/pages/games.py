@@ -111,7 +111,7 @@ def _deal_view(
 
 def _trump(suit: str, pack: Pack) -> str:
     word = suit_word(suit, pack)
-    return f"{word} {_symbol(suit, pack)}" if word != suit else suit
+    return f"{word}\u00a0{_symbol(suit, pack)}" if word != suit else suit
 
 
 def _symbol(suit: str, pack: Pack) -> str:
