@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ohhell_env.errors import OhHellError
 from ohhell_env.rules import Rules
 from train.tournament.design import DRAWN, MIXED
+from train.tournament.entrants import MOST_ENTRANTS
 from train.tournament.figures import sums_by_entrant
 from train.tournament.identity import differences
 from train.tournament.tables import Blocks, Deals, Inside
@@ -38,6 +39,7 @@ FLUSH_SECONDS = 1.0
 _PATIENCE = 30.0  # seconds that a write waits for somebody who reads
 _COMPRESSION = 1  # zlib's level: fast
 _NOBODY = 0  # stands for the pairing of a mixed tournament
+_UNKNOWN = -2  # stands for an entrant that the file does not name
 _SHOWN = 4  # differences named in a refusal
 
 _TABLES = """
@@ -148,7 +150,10 @@ class Store:
 
     def _check(self, about: dict[str, Any], blocks: int, entrants: dict[str, str]) -> None:
         there = self.about
-        there["blocks"] = max(blocks, there["blocks"])
+        played = there.get("blocks")
+        if not isinstance(played, int):
+            raise self._damaged(f"its number of blocks is {played!r}")
+        there["blocks"] = max(blocks, played)
         found = differences(there, about | {"format": FORMAT, "blocks": blocks})
         new = sorted(set(entrants) - set(self.entrants))
         if about["design"] == MIXED and self.entrants and new:
@@ -180,7 +185,11 @@ class Store:
     @property
     def about(self) -> dict[str, Any]:
         """What makes this tournament: design, rules, seed, hand size, unit, versions, blocks."""
-        return {name: json.loads(value) for name, value in self._all("SELECT * FROM about")}
+        rows = self._all("SELECT * FROM about")
+        try:
+            return {name: json.loads(value) for name, value in rows}
+        except (ValueError, TypeError, RecursionError) as error:
+            raise self._damaged(error) from None
 
     @property
     def entrants(self) -> dict[str, str]:
@@ -191,7 +200,10 @@ class Store:
         """Returns the units that are stored, with the places of the entrants of this run."""
         places = self._places()
         rows = self._all("SELECT first, one, field, blocks FROM units")
-        return {Unit(first, places[one], places[field], n) for first, one, field, n in rows}
+        try:
+            return {Unit(first, places[one], places[field], n) for first, one, field, n in rows}
+        except KeyError as error:
+            raise self._damaged(f"a unit of an entrant {error} that there is not") from None
 
     def _places(self) -> dict[int, int]:
         """Returns the places of the entrants of this run, by their ids in the file."""
@@ -250,17 +262,22 @@ class Store:
 
     def _unpacked(self, packed: bytes) -> Blocks:
         """Returns the blocks that ``_packed`` wrote."""
+        if max(self._ids) > MOST_ENTRANTS:
+            raise self._damaged(f"an entrant has the number {max(self._ids)}")
         try:
             blocks = np.frombuffer(zlib.decompress(packed), self._made_deals().dtype).copy()
             numbers = np.full(max(self._ids) + 1, DRAWN)
             numbers[self._ids] = np.arange(len(self._ids))
             blocks["lineup"] = numbers[blocks["lineup"]]
-        except (zlib.error, ValueError, IndexError) as error:
-            raise OhHellError(
-                f"{self.path}: the store of the tournament is damaged ({error}); begin anew with "
-                "--fresh, which keeps it under another name"
-            ) from None
+        except (zlib.error, ValueError, IndexError, TypeError) as error:
+            raise self._damaged(error) from None
         return blocks
+
+    def _damaged(self, why: object) -> OhHellError:
+        return OhHellError(
+            f"{self.path}: the store of the tournament is damaged ({why}); begin anew with "
+            "--fresh, which keeps it under another name"
+        )
 
     def _made_deals(self) -> Deals:
         if self._deals is None:
@@ -278,8 +295,30 @@ class Store:
             (*self._pairing(unit), unit.first),
         )
         counts = "SELECT entrant, faults, first_fault, decisions, seconds FROM asked WHERE unit = ?"
-        asked = {places[found[0]]: Asked(*found[1:]) for found in self._all(counts, (row,))}
-        return Part(self._unpacked(packed), asked, Inside(decisions, inside), seconds)
+        asked = {
+            places.get(found[0], _UNKNOWN): Asked(*found[1:]) for found in self._all(counts, (row,))
+        }
+        part = Part(self._unpacked(packed), asked, Inside(decisions, inside), seconds)
+        self._check_part(unit, part)
+        return part
+
+    def _check_part(self, unit: Unit, part: Part) -> None:
+        """Refuses a part that cannot have been played as this unit."""
+        blocks = part.blocks
+        wanted = np.arange(unit.first, unit.first + unit.blocks)
+        if not np.array_equal(blocks["block"], wanted):
+            raise self._damaged(f"other blocks in the unit at block {unit.first}")
+        lineups = blocks["lineup"]
+        pairing = [unit.one] + [unit.field] * (lineups.shape[1] - 1)
+        if unit.one != DRAWN and (lineups != pairing).any():
+            raise self._damaged(f"other entrants in the unit at block {unit.first}")
+        if set(part.asked) != set(lineups.ravel().tolist()):
+            raise self._damaged(f"decisions are missing in the unit at block {unit.first}")
+        numbers = [part.seconds, part.inside.seconds, part.inside.decisions]
+        for asked in part.asked.values():
+            numbers += [asked.faults, asked.decisions, asked.seconds]
+        if not all(isinstance(number, int | float) and number >= 0 for number in numbers):
+            raise self._damaged(f"no number in the unit at block {unit.first}")
 
     def deals(self) -> NDArray[np.void]:
         """Returns every seat in every deal at every table, in order, as rows of ``DEALS``.
@@ -382,6 +421,8 @@ def _plainly(path: Path) -> Iterator[None]:
         raise OhHellError(
             f"{path}: the store of the tournament cannot be used: {error}; what was stored stays"
         ) from None
+    except UnicodeDecodeError as error:
+        raise OhHellError(f"{path}: the store of the tournament is damaged ({error})") from None
 
 
 def _deal_rows(blocks: Blocks, pairing: tuple[int, int], deals: Deals) -> NDArray[np.void]:
