@@ -61,7 +61,8 @@ class Lineups:
     def __init__(self, names: Sequence[str], players: int, seed: int) -> None:
         self._by_name = sorted(range(len(names)), key=lambda place: names[place])
         self._players = players
-        self._random = np.random.Generator(np.random.Philox(key=[check_seed(seed), 1]))
+        key = np.array([check_seed(seed), 1], np.uint64)  # a plain list goes through floats
+        self._random = np.random.Generator(np.random.Philox(key=key))
         self._left: list[int] = []
         self._drawn: list[list[int]] = []
 
