@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, field_validator
 
 from ohhell_env.checks import MAX_PLAYERS, MIN_PLAYERS
 from ohhell_env.errors import RulesError
@@ -62,6 +62,16 @@ class TournamentConfig(Settings):
     """Folder of the results."""
     report: bool = True
     """Whether to write report.html, report.md and sample games."""
+
+    @field_validator(
+        "players", "hand_size", "deals", "seed", "stop", "unit", "workers", mode="before"
+    )
+    @classmethod
+    def _no_truth_value(cls, value: Any) -> Any:
+        """Refuses true and false, which count as 1 and 0: ``stop: false`` must not mean 0."""
+        if isinstance(value, bool):
+            raise ValueError("a number is wanted")
+        return value
 
     def resolved_rules(self) -> Rules:
         """Returns the rules.

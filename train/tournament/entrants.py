@@ -8,6 +8,7 @@ and every move made in its place is one more fault. Nobody is asked where one ac
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 import time
@@ -88,7 +89,8 @@ class Entrant:
     def close(self) -> None:
         """Ends what the player holds, a program for instance, if the tournament made it."""
         if self.ours:
-            getattr(self.player, "close", _nothing)()
+            with contextlib.suppress(Exception):  # what was played counts all the same
+                getattr(self.player, "close", _nothing)()
 
     def ask(
         self,
@@ -124,16 +126,11 @@ class Entrant:
         """Tells the player its seat; one that cannot even begin will fail when it is asked."""
         try:
             self.player.begin(self.player.rules, seat)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._note(error)
 
-    def _note(self, error: Exception) -> None:
-        if not self.first_fault:
-            try:
-                text = str(error)
-            except Exception:
-                text = "(its message cannot be read)"
-            self.first_fault = _printable(f"{type(error).__name__}: {text}")[:_LONGEST]
+    def _note(self, error: BaseException) -> None:
+        self.first_fault = self.first_fault or _described(error)
 
     def _ask_batch(
         self,
@@ -151,7 +148,7 @@ class Entrant:
             return _answers(self.player, views[rows], masks[rows], words[rows])[:size]
         except CheckpointError:
             raise  # it cannot play here at all: no matter of one decision
-        except Exception:
+        except (Exception, SystemExit):
             return np.array([self._ask_one(views[i], masks[i], words[i]) for i in range(size)])
 
     def _ask_one(self, view: NDArray[np.int8], mask: NDArray[np.int8], word: np.uint64) -> int:
@@ -159,7 +156,7 @@ class Entrant:
         try:
             own = view[np.newaxis].copy(), mask[np.newaxis].copy()  # it may write to them
             return int(_answers(self.player, *own, words)[0])
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._note(error)
             return -1
 
@@ -186,6 +183,15 @@ def disqualifies(faults: int) -> bool:
 
 def _nothing() -> None:
     pass
+
+
+def _described(error: BaseException) -> str:
+    """Returns kind and message of an error, short and whatever it is."""
+    try:
+        text = str(error)
+    except Exception:
+        text = "(its message cannot be read)"
+    return _printable(f"{type(error).__name__}: {text}")[:_LONGEST]
 
 
 def _printable(text: str) -> str:
@@ -229,11 +235,22 @@ def make_entrants(entrants: Sequence[EntrantLike], rules: Rules, seed: int) -> l
     for wish in entrants:
         name, player = _named(wish, seed)
         _check_name(name, made)
+        _begin(name, player, rules)
+        made.append(Entrant(name, player, ours=isinstance(wish, str) or isinstance(wish[1], str)))
+    return made
+
+
+def _begin(name: str, player: Any, rules: Rules) -> None:
+    """Tells a player the rules, if it wants to know them."""
+    try:
         begin = getattr(player, "begin", None)
         if begin is not None:
             begin(rules, None)
-        made.append(Entrant(name, player, ours=isinstance(wish, str) or isinstance(wish[1], str)))
-    return made
+    except OhHellError:
+        raise
+    except (Exception, SystemExit) as error:
+        why = _described(error)
+        raise OhHellError(f"entrant {name!r} cannot begin under these rules: {why}") from None
 
 
 def _check_name(name: str, made: list[Entrant]) -> None:

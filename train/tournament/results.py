@@ -293,6 +293,8 @@ def check_writable(folder: str | Path) -> None:
             pass
     except OSError as error:
         raise unwritable(path, error) from None
+    except ValueError:
+        raise OhHellError(f"out: {str(path)!r} is no name that a folder can have") from None
 
 
 def unwritable(path: Path, error: OSError) -> OhHellError:

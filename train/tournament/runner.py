@@ -166,7 +166,8 @@ def _planned(
             f"blocks: {entrants} entrants at mixed tables of {players} need {least} blocks for "
             f"each to sit down once, got {blocks}"
         )
-    if stop is not None and not (isinstance(stop, int | float) and 0.0 <= stop < math.inf):
+    is_number = isinstance(stop, int | float) and not isinstance(stop, bool)
+    if stop is not None and not (is_number and 0.0 <= stop < math.inf):
         raise OhHellError(f"stop: a precision in points, 0 or more, is wanted, got {stop!r}")
     names = [entrant.name for entrant in room.entrants]
     if anchor is not None and anchor not in names:
@@ -203,11 +204,15 @@ def _opened(
         yield None
         return
     lock = Path(path).with_name(f".{Path(path).name}.lock")
-    with only_here(lock, "plays a tournament here"):
-        if fresh:
-            set_aside(path)
-        with Store.go_on(path, about, blocks, entrants) as store:
-            yield store
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(only_here(lock, "plays a tournament here"))
+            if fresh:
+                set_aside(path)
+        except OSError as error:
+            place, why = error.filename or path, error.strerror or error
+            raise OhHellError(f"{place}: no store can be kept there: {why}") from None
+        yield stack.enter_context(Store.go_on(path, about, blocks, entrants))
 
 
 def _played(
