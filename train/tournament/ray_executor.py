@@ -12,6 +12,7 @@ import dataclasses
 import importlib
 import os
 import pickle
+import secrets
 import signal
 import socket
 import subprocess
@@ -285,11 +286,12 @@ def _packed(ray: Any, setup: Setup, away: bool) -> Setup:
 
 
 def _unpacked(setup: Setup, folder: Path) -> Setup:
+    ray = importlib.import_module("ray")
     wishes = pickle.loads(setup.entrants)
     for place, wish in enumerate(wishes):
         if isinstance(wish, _Saved):
             wishes[place] = wish.unpacked(folder / str(place))
-    return dataclasses.replace(setup, entrants=pickle.dumps(wishes))
+    return dataclasses.replace(setup, entrants=ray.cloudpickle.dumps(wishes))
 
 
 def _with_files(wish: EntrantLike) -> EntrantLike | _Saved:
@@ -318,9 +320,12 @@ def _own_ray(ray: Any, workers: int) -> Iterator[None]:
     constants = importlib.import_module("ray._private.ray_constants")
     with _unchanged(constants), tempfile.TemporaryDirectory(**_FOLDER) as folder:
         setattr(constants, _LOCALHOST_ONLY, False)  # else it listens on all networks
+        os.environ["RAY_AUTH_MODE"] = "token"  # other users of the machine stay out
+        os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)  # else it leaves one in the home
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
         os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"  # else it warns of future changes
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+        _read_environment_again()
         with _initialized(
             ray,
             address="local",
@@ -371,8 +376,17 @@ def _unchanged(constants: Any) -> Iterator[None]:
             os.environ.pop(name, None)
             if name in before:
                 os.environ[name] = before[name]
+        _read_environment_again()
         if handler is not None:
             signal.signal(signal.SIGTERM, handler)
+
+
+def _read_environment_again() -> None:
+    """Makes Ray forget how it was told to prove who it is; it has no public way to ask for that."""
+    core = importlib.import_module("ray._raylet")
+    with contextlib.suppress(AttributeError):  # Ray before it had tokens
+        core.AuthenticationTokenLoader.instance().reset_cache()
+        core.Config.initialize("")
 
 
 def _is_ours(variable: str) -> bool:

@@ -1,0 +1,454 @@
+"""The executor "ray": the same bytes as inline, whatever is lost, and nothing left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents import Agent, HeuristicAgent
+from ohhell_env.errors import OhHellError
+from ohhell_env.rules import as_rules
+from tests.train.players import Lowest, RaisesSometimes
+from train.tournament import open_store, ray_executor, run_tournament
+from train.tournament import store as store_module
+from train.tournament.executors import Setup
+from train.tournament.ray_executor import ATTEMPTS, CLONE, play_on_ray
+from train.tournament.tables import Deals
+from train.tournament.units import plan
+
+ENTRANTS: list[Any] = ["random", "heuristic", ("sometimes", RaisesSometimes())]
+
+
+def play(executor: str = "ray", **changes: Any) -> Any:
+    arguments: dict[str, Any] = {"entrants": ENTRANTS, "rules": "plump", "blocks": 14}
+    arguments |= {"seed": 3, "players": 3, "unit": 2, "executor": executor} | changes
+    return run_tournament(**arguments)
+
+
+def written(results: Any, folder: Path) -> bytes:
+    return results.save(folder).read_bytes()
+
+
+def setup(entrants: Sequence[Any] = ("random", "heuristic")) -> Setup:
+    return Setup.of(Deals(as_rules("plump", 3), 1), entrants)
+
+
+def ray_processes() -> set[int]:
+    """Returns the processes of any Ray on this machine that run; dead ones may wait for burial."""
+    command = ["ps", "-eo", "pid=,stat=,args="]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = [line.split(maxsplit=2) for line in listed.splitlines()]
+    words = ("raylet", "gcs_server", "ray::", "ray/_private", "ray/dashboard")
+    return {int(p) for p, stat, args in rows if stat[0] != "Z" and any(w in args for w in words)}
+
+
+def eventually(is_true: Callable[[], Any], seconds: float = 60.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if is_true():
+            return True
+        time.sleep(0.1)
+    return bool(is_true())
+
+
+# Without Ray, or without a cluster.
+
+
+def test_without_the_package_it_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(OhHellError, match=r"^executor 'ray' needs .*: pip install -e \.\[ray\]$"):
+        play()
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "local", "rubbish", ":6379", "host:", "host:x", "host:²", "ray://", "host:70000"],
+)
+def test_what_is_no_address_is_named(address: str) -> None:
+    pytest.importorskip("ray")
+    with pytest.raises(OhHellError, match="address") as caught:
+        play(address=address)
+    assert repr(address) in str(caught.value)
+
+
+@pytest.mark.parametrize("form", ["127.0.0.1:{}", "ray://127.0.0.1:{}"])
+def test_where_nobody_listens_it_is_one_line_at_once(form: str) -> None:
+    pytest.importorskip("ray")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound, not listening: connections are refused
+        address = form.format(taken.getsockname()[1])
+        started = time.monotonic()
+        with pytest.raises(OhHellError, match="no Ray cluster answers at") as caught:
+            play(address=address)
+    assert time.monotonic() - started < 15.0
+    assert address in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_where_something_else_listens_it_is_one_line_in_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("ray")
+    monkeypatch.setattr(ray_executor, "_JOIN", 4.0)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        started = time.monotonic()
+        with pytest.raises(OhHellError, match=r"no Ray cluster answers .* within 4 s") as caught:
+            play(address=address)
+    assert time.monotonic() - started < 15.0
+    assert "\n" not in str(caught.value)
+
+
+def test_nothing_to_play_starts_nothing() -> None:
+    assert list(play_on_ray(setup(), [], 2, None)) == []
+
+
+def test_checkpoints_travel_and_keep_their_names(tmp_path: Path) -> None:
+    ray = pytest.importorskip("ray")
+    saved = tmp_path / "saved.json"
+    HeuristicAgent(seed=4).save(saved)
+    wishes = ["random", str(saved), f"other={saved}", ("third", str(saved))]
+    packed = ray_executor._packed(ray, setup(wishes), away=True)
+    at_home = setup(wishes).made()
+    saved.unlink()
+    elsewhere = ray_executor._unpacked(packed, tmp_path / "elsewhere").made()
+    names = [entrant.name for entrant in at_home.entrants]
+    assert names == ["random", str(saved), "other", "third"]
+    assert [entrant.name for entrant in elsewhere.entrants] == names
+    kinds = [type(entrant.player) for entrant in elsewhere.entrants]
+    assert kinds == [type(entrant.player) for entrant in at_home.entrants]
+
+
+def test_a_folder_travels_with_all_that_is_in_it(tmp_path: Path) -> None:
+    folder = tmp_path / "best"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "agent.json").write_text("card")
+    (folder / "deep" / "weights").write_bytes(b"\0\1")
+    packed = ray_executor._with_files(f"b={folder}")
+    assert isinstance(packed, ray_executor._Saved)
+    name, path = packed.unpacked(tmp_path / "there")
+    assert name == "b"
+    assert Path(path).name == "best"
+    assert (Path(path) / "agent.json").read_text() == "card"
+    assert (Path(path) / "deep" / "weights").read_bytes() == b"\0\1"
+
+
+# On this machine.
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"design": "mixed", "blocks": 20, "entrants": [*ENTRANTS, ("lowest", Lowest(seed=0))]},
+        {"episode": "game", "blocks": 6},
+    ],
+    ids=["field", "mixed", "game"],
+)
+def test_any_number_of_workers_gives_the_same_file(
+    tmp_path: Path, workers: int, changes: dict[str, Any]
+) -> None:
+    pytest.importorskip("ray")
+    before = ray_processes()
+    one = play("inline", **changes)
+    many = play(workers=workers, store=tmp_path / "t.sqlite", **changes)
+    assert written(many, tmp_path / "many") == written(one, tmp_path / "one")
+    assert many.entrants[2].faults == one.entrants[2].faults > 0
+    assert many.entrants[2].first_fault == one.entrants[2].first_fault
+    again = play("inline", store=tmp_path / "t.sqlite", **changes)
+    assert written(again, tmp_path / "again") == written(one, tmp_path / "one")
+    assert ray_processes() <= before
+
+
+def left_behind() -> set[Path]:
+    """Returns what Ray might leave in this machine's folders."""
+    return {
+        *Path("/tmp").glob("ohhell-*"),
+        *Path("/tmp/ray").glob("*"),
+        *Path.home().glob(".ray/*"),
+    }
+
+
+def listening(pid: int) -> set[str]:
+    """Returns the addresses, as hexadecimal words, where a process waits for connections."""
+    inodes: set[str] = set()
+    with contextlib.suppress(OSError):
+        for entry in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                inodes.add(str(entry.readlink()).removeprefix("socket:[").removesuffix("]"))
+    found: set[str] = set()
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            words = line.split()
+            if words[3] == "0A" and words[9] in inodes:
+                found.add(words[1].partition(":")[0])
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/net/tcp6").exists(), reason="Linux says who listens where")
+def test_our_own_ray_is_for_this_machine_alone_and_leaves_nothing() -> None:
+    ray = pytest.importorskip("ray")
+    before, environment = ray_processes(), dict(os.environ)
+    handler, folders = signal.getsignal(signal.SIGTERM), left_behind()
+    played = play_on_ray(setup(), plan("field", 2, 40, 1), 2, None)
+    next(played)
+    started = ray_processes() - before
+    assert started
+    addresses = {address for pid in started for address in listening(pid)}
+    loopback = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
+    assert addresses
+    assert addresses <= loopback
+    played.close()
+    assert not ray.is_initialized()
+    assert eventually(lambda: not ray_processes() & started)
+    assert dict(os.environ) == environment
+    assert signal.getsignal(signal.SIGTERM) is handler
+    assert left_behind() == folders
+
+
+@pytest.mark.slow
+def test_a_ray_in_use_is_left_alone() -> None:
+    ray = pytest.importorskip("ray")
+    with ray_executor._own_ray(ray, 1):
+        with pytest.raises(OhHellError, match="uses Ray already"):
+            play()
+        assert ray.is_initialized()
+
+
+class NotThere(Agent):
+    """Cannot begin anywhere but at home."""
+
+    def __init__(self) -> None:
+        super().__init__(seed=0)
+        self.home = os.getpid()
+
+    def begin(self, rules: Any, seat: int | None = None) -> None:
+        if os.getpid() != self.home:
+            raise OhHellError("this player stays at home")
+        super().begin(rules, seat)
+
+    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
+        return action_masks.argmax(axis=1)
+
+
+@pytest.mark.slow
+def test_what_a_worker_complains_of_is_said_here() -> None:
+    pytest.importorskip("ray")
+    before = ray_processes()
+    with pytest.raises(OhHellError, match=r"^this player stays at home$"):
+        play(entrants=["random", ("not", NotThere())])
+    assert ray_processes() <= before
+
+
+class Dies(Lowest):
+    """Takes its process with it, so many times, wherever it is not at home."""
+
+    def __init__(self, folder: Path, times: int) -> None:
+        super().__init__(seed=0)
+        self.home, self.folder, self.times = os.getpid(), folder, times
+
+    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
+        if os.getpid() != self.home:
+            for time_ in range(self.times):
+                with contextlib.suppress(FileExistsError):
+                    (self.folder / f"death{time_}").touch(exist_ok=False)
+                    os._exit(7)
+        return super().choose(observations, action_masks, words, deterministic)
+
+
+@pytest.mark.slow
+def test_what_lost_workers_did_is_done_by_others(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    entrants = ["random", ("dies", Dies(tmp_path, ATTEMPTS - 1))]
+    many = play(entrants=entrants, workers=2)
+    assert len(list(tmp_path.glob("death*"))) == ATTEMPTS - 1
+    assert written(many, tmp_path / "many") == written(
+        play("inline", entrants=entrants), tmp_path / "one"
+    )
+
+
+@pytest.mark.slow
+def test_a_unit_that_kills_every_worker_is_one_line_and_what_was_stored_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("ray")
+    monkeypatch.setattr(store_module, "FLUSH_SECONDS", 0.0)
+    store, before = tmp_path / "t.sqlite", ray_processes()
+    play("inline", entrants=["random", "heuristic"], store=store)
+    entrants = ["random", "heuristic", ("dies", Dies(tmp_path, 1000))]
+    with pytest.raises(OhHellError, match=f"have cost {ATTEMPTS} workers on Ray") as caught:
+        play(entrants=entrants, store=store)
+    assert "\n" not in str(caught.value)
+    assert ray_processes() <= before
+    with open_store(store) as kept:
+        assert len(kept.units()) >= 14
+    again = play("inline", entrants=entrants, store=store)
+    assert written(again, tmp_path / "again") == written(
+        play("inline", entrants=entrants), tmp_path / "one"
+    )
+
+
+_OF_THE_MAIN_PROGRAM = """
+import sys
+from agents import Agent
+from train.tournament import run_tournament
+
+class Mine(Agent):
+    def choose(self, observations, action_masks, words, deterministic):
+        return action_masks.argmax(axis=1)
+
+if __name__ == "__main__":
+    for executor in ("inline", "ray"):
+        entrants = ["random", ("mine", Mine(seed=0))]
+        results = run_tournament(entrants, "plump", 6, 3, players=3, unit=2, executor=executor)
+        results.save(f"{sys.argv[1]}/{executor}")
+"""
+
+
+@pytest.mark.slow
+def test_classes_of_the_main_program_travel(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    program = tmp_path / "program.py"
+    program.write_text(_OF_THE_MAIN_PROGRAM)
+    command = [sys.executable, str(program), str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": str(CLONE)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    inline, on_ray = (tmp_path / name / "results.json" for name in ("inline", "ray"))
+    assert inline.read_bytes() == on_ray.read_bytes()
+
+
+_ENDLESS = """
+import sys
+from train.tournament import run_tournament
+run_tournament(["random", "heuristic"], "plump", 1000000, 3, players=3, workers=2, executor="ray",
+               store=sys.argv[1])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is another thing there")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_the_end_of_the_program_is_the_end_of_its_ray(tmp_path: Path, number: int) -> None:
+    pytest.importorskip("ray")
+    before = ray_processes()
+    child = subprocess.Popen(
+        [sys.executable, "-c", _ENDLESS, str(tmp_path / "t.sqlite")],
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=CLONE,
+        start_new_session=True,
+    )
+    assert eventually(lambda: stored(tmp_path), 90.0)
+    started = ray_processes() - before
+    if number == signal.SIGINT:
+        os.killpg(child.pid, number)  # what a terminal does
+    else:
+        child.send_signal(number)
+    _, errors = child.communicate(timeout=60)
+    assert child.returncode
+    if number == signal.SIGINT:
+        assert errors.rstrip().endswith("KeyboardInterrupt")
+    assert eventually(lambda: not ray_processes() & started)
+    assert stored(tmp_path)
+
+
+def stored(folder: Path) -> int:
+    try:
+        with open_store(folder / "t.sqlite") as kept:
+            return len(kept.units())
+    except OhHellError:
+        return 0
+
+
+# On a cluster: two nodes of one CPU each, on this machine.
+
+
+class Marks(Lowest):
+    """Writes down on which node it plays, in which folder; and takes its time."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(seed=0)
+        self.home, self.folder = os.getpid(), folder
+
+    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
+        if os.getpid() != self.home:
+            ray = importlib.import_module("ray")
+            node = ray.get_runtime_context().get_node_id()
+            (self.folder / f"node-{node}").write_text(str(Path.cwd()))
+            time.sleep(0.02)
+        return super().choose(observations, action_masks, words, deterministic)
+
+
+def marked(folder: Path) -> dict[str, Path]:
+    """Returns the nodes that have played, each with its folder."""
+    found = folder.glob("node-*")
+    return {file.name.removeprefix("node-"): Path(file.read_text()) for file in found}
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    pytest.importorskip("ray")
+    cluster_utils = importlib.import_module("ray.cluster_utils")
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    node = {"num_cpus": 1, "num_gpus": 0, "object_store_memory": 80_000_000}
+    cluster = cluster_utils.Cluster(
+        initialize_head=True, head_node_args={**node, "include_dashboard": False}
+    )
+    try:
+        cluster.add_node(**node)
+        yield cluster
+    finally:
+        cluster.shutdown()
+
+
+@pytest.mark.slow
+def test_every_machine_of_a_cluster_plays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Any
+) -> None:
+    HeuristicAgent(seed=0).save(tmp_path / "saved.json")
+    monkeypatch.chdir(tmp_path)  # the path of the player is no path for the workers
+    entrants = ["random", "saved=saved.json", ("marks", Marks(tmp_path))]
+    many = play(entrants=entrants, workers=3, blocks=40, address=cluster.address)
+    nodes = marked(tmp_path)
+    assert set(nodes) == {node.node_id for node in cluster.list_all_nodes()}
+    assert all(folder != CLONE for folder in nodes.values())
+    folder = next(iter(nodes.values()))
+    sent = [file for file in folder.rglob("*") if "__pycache__" not in file.parts]
+    assert sum(file.stat().st_size for file in sent if file.is_file()) < 10e6
+    assert not {".git", "runs", "results", ".venv"} & {file.name for file in folder.iterdir()}
+    inline = play("inline", entrants=entrants, blocks=40)
+    assert written(many, tmp_path / "many") == written(inline, tmp_path / "one")
+
+
+@pytest.mark.slow
+def test_a_machine_that_goes_is_done_without(tmp_path: Path, cluster: Any) -> None:
+    entrants = ["random", "heuristic", ("marks", Marks(tmp_path))]
+    away = max(cluster.list_all_nodes(), key=lambda node: not node.head)
+    removed: list[int] = []
+
+    def watch(standings: Any) -> None:
+        if len(marked(tmp_path)) == 2 and not removed:
+            removed.append(standings.done)
+            cluster.remove_node(away, allow_graceful=False)
+
+    arguments: dict[str, Any] = {"entrants": entrants, "blocks": 60}
+    many = play(**arguments, workers=2, address=cluster.address, progress=watch)
+    assert removed
+    assert removed[0] < 6 * 60
+    inline = play("inline", **arguments)
+    assert written(many, tmp_path / "many") == written(inline, tmp_path / "one")
