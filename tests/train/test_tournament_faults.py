@@ -1,0 +1,313 @@
+"""Players that break at mixed tables of whole games, and what players see there."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agents import HeuristicAgent
+from ohhell_env import oh_hell_v0
+from ohhell_env.cards import parse_card
+from ohhell_env.engine.layout import BID_BASE
+from ohhell_env.rules import Rules
+from tests.agents.test_process import GOOD, command
+from tests.helpers import house
+from tests.train.players import AskedHeuristic, Lowest, OnlyAct, Raises
+from train.tournament import Results, run_tournament
+from train.tournament import entrants as entrants_module
+from train.tournament.tables import replay_table
+
+RULES = house(3, 2, 1, settlement="differences", bidding__hook="none")
+SEED, BLOCKS = 4, 12
+
+
+def played(player: Any, design: str = "mixed", name: str = "broken") -> Results:
+    others: list[Any] = ["random", "heuristic", ("low", Lowest()), ("one", OnlyAct())]
+    entrants = [(name, player), *others]
+    settings: dict[str, Any] = {"design": design, "episode": "game", "unit": 4}
+    return run_tournament(entrants, RULES, BLOCKS, SEED, **settings)
+
+
+# ------------------------------------------------------------------- players that break
+
+
+class Odd:
+    """Answers what a function makes of the action masks."""
+
+    def __init__(self, answer: Callable[[Any], Any]) -> None:
+        self.answer = answer
+
+    def act_batch(self, observations: Any, action_masks: Any) -> Any:
+        return self.answer(action_masks)
+
+
+class UnreadableError(Exception):
+    """Cannot be put into words."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+class NoArray:
+    """Breaks where NumPy looks at it."""
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise ValueError("no array")
+
+
+def raises(error: BaseException) -> Callable[[Any], Any]:
+    def answer(masks: Any) -> Any:
+        raise error
+
+    return answer
+
+
+def rewrites_and_cheats(masks: Any) -> Any:
+    """Makes every action legal in its own copy, and takes the first that was not."""
+    chosen = (masks == 0).argmax(axis=1)
+    masks[:] = 1
+    return chosen
+
+
+BROKEN: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "raises": (raises(ValueError("never")), "ValueError: never"),
+    "two lines": (raises(ValueError("a\nb")), "ValueError: a\nb"),
+    "unreadable": (raises(UnreadableError()), "UnreadableError: (its message cannot be read)"),
+    "exits": (raises(SystemExit(3)), "SystemExit: 3"),
+    "endless": (raises(RecursionError("deep")), "RecursionError: deep"),
+    "illegal": (lambda masks: (masks == 0).argmax(axis=1), "which is not legal"),
+    "negative": (lambda masks: np.full(len(masks), -1), "answered -1, which is not legal"),
+    "too high": (lambda masks: np.full(len(masks), 10**6), "answered 1000000, which is not legal"),
+    "huge": (lambda masks: [10**30] * len(masks), "answered object"),
+    "unsigned": (lambda masks: np.full(len(masks), 2**64 - 1, np.uint64), "which is not legal"),
+    "nan": (lambda masks: np.full(len(masks), np.nan), "answered float64"),
+    "floats": (lambda masks: masks.argmax(axis=1) * 1.0, "answered float64"),
+    "truth": (lambda masks: np.ones(len(masks), bool), "answered bool"),
+    "too many": (lambda masks: np.zeros(len(masks) + 1, int), "of shape"),
+    "a column": (lambda masks: masks.argmax(axis=1)[:, None], "of shape"),
+    "a number": (lambda masks: 3, "of shape ()"),
+    "nothing": (lambda masks: None, "answered object"),
+    "words": (lambda masks: ["2C"] * len(masks), "answered <U2"),
+    "no array": (lambda masks: NoArray(), "ValueError: no array"),
+    "rewrites": (rewrites_and_cheats, "which is not legal"),
+}
+
+
+@pytest.fixture(scope="module")
+def honest() -> Results:
+    """The same tournament with a player that does what it should, of the same name."""
+    return played(Lowest())
+
+
+def check_broken(results: Results, honest: Results, what: str) -> None:
+    """The broken player is named and counted; tables without it are as they were."""
+    data, broken = json.loads(json.dumps(results.to_dict())), results.entrants[0]
+    assert broken.faults == broken.decisions > 0
+    assert what in broken.first_fault
+    assert data["entrants"]["broken"]["faults"] == broken.faults
+    assert results.timings()["entrants"]["broken"]["first_fault"] == broken.first_fault
+    assert any(w.startswith("broken") and "faults" in w for w in data["warnings"])
+    others = [row for name, row in data["entrants"].items() if name != "broken"]
+    assert all((row["faults"], row["disqualified"]) == (0, False) for row in others)
+    there, here = honest.outcomes[-1, -1], results.outcomes[-1, -1]
+    assert (there["lineup"] == here["lineup"]).all()
+    without = ~(here["lineup"] == 0).any(axis=1)
+    assert 0 < without.sum() < BLOCKS
+    assert (there[without] == here[without]).all()
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_broken_player_is_counted_and_the_rest_plays_on(kind: str, honest: Results) -> None:
+    answer, what = BROKEN[kind]
+    check_broken(played(Odd(answer)), honest, what)
+
+
+def test_a_broken_player_changes_no_pair_without_it() -> None:
+    with_it = played(Raises(), "field").to_dict()["pairs"]
+    entrants: list[Any] = ["random", "heuristic", ("low", Lowest()), ("one", OnlyAct())]
+    without = run_tournament(entrants, RULES, BLOCKS, SEED, episode="game", unit=4)
+    for pair, row in without.to_dict()["pairs"].items():
+        assert with_it[pair] == row
+    assert len(with_it) == 20
+
+
+def test_where_nothing_legal_is_answered_a_random_move_is_made() -> None:
+    """All its moves are replaced: it plays like the random player, but for its chance."""
+    entrants = [("broken", Raises()), "random"]
+    results = run_tournament(entrants, "oh_hell", 400, SEED, hand_size=2, players=3)
+    comparison = results.to_dict()["comparisons"][0]
+    assert comparison["inside_noise"]
+    assert comparison["ci95"][1] - comparison["ci95"][0] < 2.0
+
+
+def test_a_player_that_writes_into_its_question_changes_nothing(honest: Results) -> None:
+    def scribbles(masks: Any) -> Any:
+        chosen = masks.argmax(axis=1)
+        masks[:] = 0
+        return chosen
+
+    results = played(Odd(scribbles))
+    assert results.entrants[0].faults == 0
+    assert (results.outcomes[-1, -1] == honest.outcomes[-1, -1]).all()
+
+
+def test_a_player_that_prints_is_no_fault(
+    honest: Results, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def prints(masks: Any) -> Any:
+        print("\x1b[2J thinking", flush=True)
+        return masks.argmax(axis=1)
+
+    results = played(Odd(prints))
+    assert "thinking" in capsys.readouterr().out
+    assert results.entrants[0].faults == 0
+    assert (results.outcomes[-1, -1] == honest.outcomes[-1, -1]).all()
+
+
+@pytest.mark.parametrize(
+    ("does", "what"),
+    [
+        ("time.sleep(60)", "gave no answer within 100 ms"),
+        ("time.sleep(0.4)\n" + GOOD, "gave no answer within 100 ms"),
+        ("sys.exit(4)", "has ended with exit status 4"),
+        ("os.kill(os.getpid(), 9)", "SIGKILL"),
+        ("print('thinking', flush=True)", "which is not JSON"),
+        ("os.close(1)\ntime.sleep(60)", "closed its standard output"),
+        ("good['action'] = 10 ** 30\n" + GOOD, "which is not legal"),
+        ("good['action'] = float('nan')\n" + GOOD, ""),
+        ("raise ValueError('no idea')", "no idea"),
+    ],
+)
+def test_a_program_that_breaks_at_mixed_tables(
+    does: str, what: str, tmp_path: Path, honest: Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entrants_module, "FAULT_LIMIT", 2)
+    program = command(tmp_path, does)
+    player = f"process:time_limit_ms=100,start_limit_ms=10000:{program}"
+    check_broken(played(player), honest, what)
+
+
+# ---------------------------------------------------------------- what a player is shown
+
+
+class Spy(AskedHeuristic):
+    """Keeps all that it is shown."""
+
+    def __init__(self) -> None:
+        super().__init__(seed=1)
+        self.seen: Counter[tuple[bytes, bytes]] = Counter()
+
+    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
+        for view, mask in zip(observations, action_masks, strict=True):
+            self.seen[view.tobytes(), mask.tobytes()] += 1
+        return super().choose(observations, action_masks, words, deterministic)
+
+
+def shown_by_the_env(rules: Rules, record: dict[str, Any], seed: int) -> list[Any]:
+    """Plays a record in the AEC environment: (seat, view, mask) of each decision with a choice."""
+    env = oh_hell_v0.env(rules=rules, episode=record["episode"])
+    env.reset(seed=seed)
+    shown = []
+    for deal in record["deals"]:
+        assert env.unwrapped.game.hands == [
+            [parse_card(card, rules.pack) for card in hand] for hand in deal["hands"]
+        ]
+        cards = [play for trick in deal["tricks"] for play in trick]
+        moves = [(seat, BID_BASE + bid) for seat, bid in deal["bids"]]
+        if not deal["blind"]:
+            moves += [(seat, parse_card(card, rules.pack)) for seat, card in cards]
+        for seat, action in moves:
+            agent = env.agent_selection
+            assert agent == env.possible_agents[seat]
+            view = env.observe(agent)
+            mask = view["action_mask"]
+            if np.count_nonzero(mask) > 1:
+                shown.append((seat, view["observation"].tobytes(), mask.tobytes()))
+            env.step(action)
+    assert all(env.terminations.values())
+    return shown
+
+
+TABLES = [
+    (house(3, 3, 1), "game"),
+    (house(3, 4, bidding__order="simultaneous", bidding__hook="none"), "deal"),
+    (house(4, 1, 2, blind_one_card="always"), "game"),
+    (house(2, 5, trump__method="dealer_last_card"), "deal"),
+]
+
+
+@pytest.mark.parametrize("design", ["field", "mixed"])
+@pytest.mark.parametrize("table", range(len(TABLES)))
+def test_a_player_sees_what_the_environment_shows_its_seat(
+    design: str, table: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entrants_module, "BATCH", 1)  # else short questions are filled with copies
+    rules, episode = TABLES[table]
+    spies = [Spy() for _ in range(rules.players)]
+    entrants = [(f"spy{place}", spy) for place, spy in enumerate(spies)]
+    results = run_tournament(entrants, rules, 1, SEED, design=design, episode=episode)
+    wanted = [Counter[tuple[bytes, bytes]]() for _ in spies]
+    seen = [spy.seen.copy() for spy in spies]
+    for blocks in results.outcomes.values():
+        lineup = blocks["lineup"][0].tolist()
+        for rotation in range(rules.players):
+            record = replay_table(results.deals, results.entrants, lineup, 0, rotation)
+            for seat, view, mask in shown_by_the_env(rules, record, SEED):
+                wanted[lineup[(seat - rotation) % rules.players]][view, mask] += 1
+    assert seen == wanted
+    assert all(sum(counter.values()) > 4 for counter in seen)
+
+
+class Snoops:
+    """Looks for memory behind its question."""
+
+    def __init__(self) -> None:
+        self.rows: set[int] = set()
+        self.keys: set[str] = set()
+
+    def act(self, observation: dict[str, Any]) -> int:
+        self.keys |= set(observation)
+        for array in observation.values():
+            owner = array
+            while isinstance(owner.base, np.ndarray):
+                owner = owner.base
+            self.rows.add(owner.size // observation["action_mask"].size)
+        return int(observation["action_mask"].argmax())
+
+
+def test_no_other_question_lies_behind_a_single_one() -> None:
+    player = Snoops()
+    results = run_tournament([("snoops", player), ("low", Lowest())], "oh_hell", 2, SEED)
+    assert results.to_dict()["pairs"]["snoops|low"]["difference"] == 0.0
+    layout = results.deals.layout("default")
+    assert player.keys == {"observation", "action_mask"}
+    assert player.rows == {1, layout.length // layout.num_actions}
+
+
+def test_an_asked_player_of_another_layout_is_shown_that_layout() -> None:
+    lengths = set()
+
+    class Universal(HeuristicAgent):
+        engine_player = None
+
+        @property
+        def layout_name(self) -> str:
+            return "universal"
+
+        def choose(
+            self, observations: Any, action_masks: Any, words: Any, deterministic: bool
+        ) -> Any:
+            lengths.add((observations.shape[1], action_masks.shape[1]))
+            return action_masks.argmax(axis=1)
+
+    entrants = [("universal", Universal()), ("low", Lowest())]
+    results = run_tournament(entrants, "oh_hell", 2, SEED)
+    layout = results.deals.layout("universal")
+    assert lengths == {(layout.length, layout.num_actions)}
+    assert results.entrants[0].faults == 0
