@@ -8,18 +8,20 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from agents import Agent
 from ohhell_env.errors import OhHellError
 from ohhell_env.rules import as_rules
-from tests.train.players import Answers, Lowest, RaisesSometimes
+from tests.train.players import Answers, AskedHeuristic, Lowest, RaisesSometimes
 from train.tournament import open_store, run_tournament
 from train.tournament import store as store_module
-from train.tournament.executors import play_in_processes
+from train.tournament.executors import Setup, play_in_processes
 from train.tournament.tables import Deals
 from train.tournament.units import Unit, plan
 
@@ -32,8 +34,16 @@ def play(workers: int, **changes: Any) -> Any:
     return run_tournament(**arguments)
 
 
-def test_the_plan_covers_every_block_of_every_pair_once() -> None:
-    units = plan(3, 10, 4)
+def written(results: Any, folder: Path) -> bytes:
+    return results.save(folder).read_bytes()
+
+
+def setup(entrants: Sequence[Any] = ("random", "heuristic")) -> Setup:
+    return Setup.of(Deals(as_rules("plump", 3), 1), entrants)
+
+
+def test_the_plan_of_a_field_covers_every_block_of_every_pair_once() -> None:
+    units = plan("field", 3, 10, 4)
     blocks = [(u.one, u.field, b) for u in units for b in range(u.first, u.first + u.blocks)]
     assert len(blocks) == len(set(blocks)) == 6 * 10
     assert all(one != field for one, field, _ in blocks)
@@ -41,16 +51,82 @@ def test_the_plan_covers_every_block_of_every_pair_once() -> None:
     assert units[-1] == Unit(8, 2, 1, 2)
 
 
-@pytest.mark.parametrize("workers", [2, 4])
-def test_any_number_of_workers_gives_the_same_file(tmp_path: Path, workers: int) -> None:
-    one = play(1)
-    many = play(workers, store=tmp_path / "t.sqlite")
-    assert many.save(tmp_path / "many").read_bytes() == one.save(tmp_path / "one").read_bytes()
-    assert many.entrants[2].faults == one.entrants[2].faults > 0
-    assert many.entrants[2].first_fault == one.entrants[2].first_fault
-    assert many.entrants[2].decisions == one.entrants[2].decisions
-    again = play(1, store=tmp_path / "t.sqlite").save(tmp_path / "again")
-    assert again.read_bytes() == (tmp_path / "one" / "results.json").read_bytes()
+def test_the_plan_of_mixed_tables_covers_every_block_once() -> None:
+    units = plan("mixed", 50, 10, 4)
+    assert [(u.first, u.blocks) for u in units] == [(0, 4), (4, 4), (8, 2)]
+
+
+FIELD: dict[str, Any] = {}
+GAMES = {"episode": "game", "blocks": 5, "unit": 2}
+MIXED = {"design": "mixed", "blocks": 30, "unit": 4}
+MIXED_GAMES = {"design": "mixed", "episode": "game", "blocks": 8, "unit": 3}
+slow = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("changes", "workers"),
+    [
+        pytest.param(FIELD, 2, id="field-2"),
+        pytest.param(MIXED_GAMES, 2, id="mixed-games-2"),
+        pytest.param(FIELD, 4, id="field-4", marks=slow),
+        pytest.param(GAMES, 2, id="games-2", marks=slow),
+        pytest.param(GAMES, 4, id="games-4", marks=slow),
+        pytest.param(MIXED, 2, id="mixed-2", marks=slow),
+        pytest.param(MIXED, 4, id="mixed-4", marks=slow),
+        pytest.param(MIXED_GAMES, 4, id="mixed-games-4", marks=slow),
+    ],
+)
+def test_any_number_of_workers_gives_the_same_file(
+    tmp_path: Path, changes: dict[str, Any], workers: int
+) -> None:
+    entrants = [*ENTRANTS, ("asked", AskedHeuristic(seed=0))]
+    one = play(1, entrants=entrants, **changes)
+    many = play(workers, entrants=entrants, store=tmp_path / "t.sqlite", **changes)
+    assert written(many, tmp_path / "many") == written(one, tmp_path / "one")
+    assert list(many.outcomes) == list(one.outcomes)
+    for pairing, blocks in one.outcomes.items():
+        assert np.array_equal(many.outcomes[pairing], blocks)
+    for there, here in zip(many.entrants, one.entrants, strict=True):
+        assert (there.faults, there.first_fault) == (here.faults, here.first_fault)
+        assert there.decisions == here.decisions
+    assert one.entrants[2].faults > 0
+    assert one.entrants[3].decisions > 0
+    again = play(1, entrants=entrants, store=tmp_path / "t.sqlite", **changes)
+    assert written(again, tmp_path / "again") == written(one, tmp_path / "one")
+
+
+@pytest.mark.parametrize("design", ["field", "mixed"])
+def test_the_size_of_a_unit_and_an_interruption_change_nothing_that_was_played(
+    tmp_path: Path, design: str
+) -> None:
+    entrants = ["random", "heuristic", ("asked", AskedHeuristic(seed=0))]
+    whole = play(1, entrants=entrants, design=design, unit=14)
+    store = tmp_path / "t.sqlite"
+    with pytest.raises(KeyboardInterrupt):
+        play(2, entrants=entrants, design=design, unit=4, store=store, progress=Interrupts())
+    with open_store(store) as kept:
+        played = len(kept.units())
+    assert 0 < played < len(plan(design, 3, 14, 4))
+    rest = play(2, entrants=entrants, design=design, unit=4, store=store)
+    for pairing, blocks in whole.outcomes.items():
+        assert np.array_equal(rest.outcomes[pairing], blocks)
+    inline = play(1, entrants=entrants, design=design, unit=4)
+    assert written(rest, tmp_path / "rest") == written(inline, tmp_path / "inline")
+
+
+class Interrupts:
+    """Ctrl-C, where something has been played."""
+
+    def __call__(self, standings: Any) -> None:
+        if standings.done:
+            raise KeyboardInterrupt
+
+
+def test_no_worker_outlives_an_interruption() -> None:
+    before = set(multiprocessing.active_children())
+    with pytest.raises(KeyboardInterrupt):
+        play(2, progress=Interrupts())
+    assert not set(multiprocessing.active_children()) - before
 
 
 class Dies(Lowest):
@@ -98,20 +174,57 @@ class NotThere(Agent):
 
 
 def test_what_a_worker_complains_of_is_said_here() -> None:
-    deals = Deals(as_rules("plump", 3), 1)
-    played = play_in_processes(deals, ["random", ("not", NotThere())], plan(2, 3, 1), 1)
+    played = play_in_processes(setup(["random", ("not", NotThere())]), plan("field", 2, 3, 1), 1)
     with pytest.raises(OhHellError, match=r"^this player stays at home$"):
         list(played)
 
 
 def test_workers_end_with_the_tournament() -> None:
-    deals = Deals(as_rules("plump", 3), 1)
     before = set(multiprocessing.active_children())
-    played = play_in_processes(deals, ["random", "heuristic"], plan(2, 9, 1), 1)
+    played = play_in_processes(setup(), plan("field", 2, 9, 1), 1)
     next(played)
     assert len(set(multiprocessing.active_children()) - before) == 1
     played.close()
     assert not set(multiprocessing.active_children()) - before
+
+
+def test_no_more_workers_start_than_there_are_units() -> None:
+    before = set(multiprocessing.active_children())
+    played = play_in_processes(setup(), plan("field", 2, 1, 1), 8)
+    next(played)
+    assert len(set(multiprocessing.active_children()) - before) == 2
+    assert len(list(played)) == 1
+
+
+def test_a_worker_that_is_killed_is_one_line() -> None:
+    before = set(multiprocessing.active_children())
+    units = plan("field", 2, 4000, 1)
+    played = play_in_processes(setup(), units, 2)
+    next(played)
+    victim = min(set(multiprocessing.active_children()) - before, key=lambda child: child.pid or 0)
+    victim.kill()
+    with pytest.raises(OhHellError, match=r"a worker process died \(by signal 9\)"):
+        list(played)
+    assert not set(multiprocessing.active_children()) - before
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"executor": "threads"}, "executor: 'inline', 'processes' or 'ray' is wanted"),
+        ({"executor": "inline", "workers": 2}, "plays in this process, got workers=2"),
+        ({"executor": "processes", "address": "auto"}, "address='auto' .* needs executor 'ray'"),
+        ({"address": "10.0.0.1:6379"}, "needs executor 'ray'"),
+    ],
+)
+def test_executors_and_addresses_must_fit(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(OhHellError, match=message):
+        play(**{"workers": 1, **changes})
+
+
+def test_one_process_gives_the_same_file_as_none(tmp_path: Path) -> None:
+    beside = play(1, executor="processes")
+    assert written(beside, tmp_path / "beside") == written(play(1), tmp_path / "inline")
 
 
 @pytest.mark.parametrize("workers", [0, -1, 1.5, "2", None])
