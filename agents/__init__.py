@@ -15,6 +15,8 @@ from agents.imported import is_import, make_imported
 from agents.process import ProcessAgent, ProgramError, make_program
 from agents.random_agent import RandomAgent
 from agents.saved import AgentPath, as_path, is_there, read_state
+from agents.search import SearchAgent
+from agents.search_settings import SearchSettings, read_settings
 from ohhell_env.errors import CheckpointError, OhHellError, nearest
 
 __all__ = [
@@ -24,27 +26,34 @@ __all__ = [
     "ProcessAgent",
     "ProgramError",
     "RandomAgent",
+    "SearchAgent",
+    "SearchSettings",
     "load",
     "make",
 ]
 
-AGENTS: dict[str, type[Agent]] = {"random": RandomAgent, "heuristic": HeuristicAgent}
+AGENTS: dict[str, type[Agent]] = {
+    "random": RandomAgent,
+    "heuristic": HeuristicAgent,
+    "search": SearchAgent,
+}
 """The players that have a name."""
 
-
 PROCESS = "process:"
+SEARCH = "search"
 
 
 def make(spec: str | Path, seed: int | None = None, **settings: Any) -> Agent:
     """Returns a player.
 
     Args:
-        spec: A name ("random", "heuristic"), the path of a checkpoint or a saved player, a Python
+        spec: A name ("random", "heuristic", "search", "search:worlds=50,inference=false": see
+            ``SearchSettings``), the path of a checkpoint or a saved player, a Python
             class ("module:Class", whose code then runs), or a program with its arguments
             ("process:./my_bot --level 3", "process:time_limit_ms=2000:./my_bot --level 3").
         seed: Starts the player's own random numbers; None: taken from the system.
         settings: Of a program: ``time_limit_ms`` and ``start_limit_ms``, see ``ProcessAgent``;
-            they may stand in the spec, too.
+            of "search": see ``SearchSettings``. They may stand in the spec, too.
 
     Raises:
         OhHellError: No such player (the nearest name is offered) and no such file, or settings that
@@ -59,6 +68,9 @@ def make(spec: str | Path, seed: int | None = None, **settings: Any) -> Agent:
     name = str(spec)
     if name.startswith(PROCESS):
         return make_program(name.removeprefix(PROCESS), seed, settings)
+    kind, _, text = name.partition(":")
+    if kind == SEARCH and not (text and is_there(Path(name))):
+        return SearchAgent(seed, read_settings(text, settings))
     if settings:
         raise OhHellError(f"player {name!r} has no setting {next(iter(settings))!r}: it has none")
     if name in AGENTS:
@@ -91,7 +103,11 @@ def load(path: AgentPath, seed: int | None = None) -> Agent:
                 f"{path}: holds a player of type {kind!r:.80}; {' or '.join(AGENTS)} is known"
             )
         agent = AGENTS[kind].load(path)
-        return agent if seed is None else type(agent)(seed)
+        if seed is None:
+            return agent
+        if isinstance(agent, SearchAgent):
+            return SearchAgent(seed, agent.settings)
+        return type(agent)(seed)
     try:
         from agents.learned import LearnedAgent
     except ModuleNotFoundError as error:

@@ -1,0 +1,300 @@
+"""``search``: plays every action out in worlds that fit what it has seen, and takes the best.
+
+What it compares actions in is drawn by ``worlds.py`` and weighted by the bids in
+``search_beliefs.py``; the two searches are ``search_flat.py`` and ``search_tree.py``.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from agents.base import Actions, Bytes, Words, split_observation
+from agents.engine_players import HEURISTIC, RANDOM
+from agents.explanation import Explanation, explain_tally
+from agents.heuristic import HeuristicAgent
+from agents.models import fitted
+from agents.rest_of_game import RestOfGame
+from agents.saved import FORMAT, AgentPath, as_path, plain_state, read_state, restore, write_whole
+from agents.search_beliefs import BELIEF, begin_beliefs
+from agents.search_flat import best_action, search_worlds
+from agents.search_settings import SearchSettings, read_settings, spelled
+from agents.search_table import NUM_ROWS, OBJECTIVES, PLAN, TALLY, VIEW, begin_question, policy_one
+from agents.search_tree import NODE, most_visited, search_tree
+from agents.worlds import HIDDEN, IMPOSSIBLE, LOOSE
+from ohhell_env.engine.layout import Phase, Rows, compile_rules, engine_rows, new_games
+from ohhell_env.errors import CheckpointError, IllegalActionError, OhHellError
+from ohhell_env.rules import RulesLike
+from ohhell_env.settings import to_plain
+
+_USUAL_PRICE = 16.0
+"""Points that missing the usual bid by one trick costs where ``temperature`` is meant as it is."""
+_MOST_NODES = 1 << 18
+_BID = int(Phase.BID)
+
+
+class SearchAgent(HeuristicAgent):
+    """Searches: determinised Monte Carlo, or information-set tree search.
+
+    It must know the rules: call ``begin`` first. With a budget of worlds or iterations a decision
+    depends on the view and on its random word alone; with ``ms`` it depends on the clock, too.
+
+    Args:
+        seed: Starts the agent's own random numbers; None: taken from the system.
+        settings: How to search; None: the usual settings.
+
+    >>> from ohhell_env import BatchedOhHell
+    >>> tables = BatchedOhHell(2, "oh_hell", seed=1)
+    >>> tables.reset()
+    >>> agent = SearchAgent(seed=1, settings=SearchSettings(worlds=20))
+    >>> agent.begin("oh_hell")
+    >>> bool((agent.act_batch(tables.observations, tables.action_masks) >= 60).all())
+    True
+    """
+
+    kind = "search"
+    engine_player = None
+
+    def __init__(self, seed: int | None = None, settings: SearchSettings | None = None) -> None:
+        super().__init__(seed)
+        self.settings = SearchSettings() if settings is None else settings
+        self._desk = _Desk(self.settings)
+
+    @property
+    def one_by_one(self) -> bool:
+        """True: a batch is answered question by question."""
+        return True
+
+    @property
+    def fingerprint(self) -> str:
+        """The settings that are not the usual ones."""
+        return spelled(self.settings)
+
+    @property
+    def depends_on_clock(self) -> bool:
+        """Whether decisions depend on the speed of the machine."""
+        return self.settings.ms is not None
+
+    def begin(self, rules: RulesLike, seat: int | None = None) -> None:
+        """Takes a seat at a table; see ``Agent.begin``."""
+        before = self.rules
+        super().begin(rules, seat)
+        if self.settings.objective == "win" and self.rules != before:
+            assert self.rules is not None
+            self._desk.rest = RestOfGame(self.rules)
+
+    def choose(
+        self, observations: Bytes, action_masks: Bytes, words: Words, deterministic: bool, /
+    ) -> Actions:
+        """Returns an action for each row; see ``Agent.choose``."""
+        chosen = np.empty(len(observations), np.int64)
+        for index, word in enumerate(words):
+            self._ask(observations, action_masks, index, word)
+            chosen[index] = self._desk.action()
+        return chosen
+
+    def explain(
+        self, observation: Any, info: Mapping[str, Any] | None = None, word: int | None = None
+    ) -> Explanation:
+        """Returns what speaks for each legal action, and what ``act`` would do.
+
+        Args:
+            observation: As in ``act``.
+            info: As in ``act``.
+            word: The chance of the decision; None: from the agent's generator, as in ``act``.
+
+        Raises:
+            IllegalActionError: As in ``act``.
+        """
+        vector, mask = split_observation(observation, info)
+        drawn = self._random.integers(2**64, size=1, dtype=np.uint64)
+        words = drawn if word is None else np.array([word], np.uint64)
+        action = int(self.act_batch(vector[np.newaxis], mask[np.newaxis], words=words)[0])
+        assert self.rules is not None
+        legal = np.flatnonzero(mask).tolist()
+        desk, settings = self._desk, self.settings
+        method = settings.method if desk.searched else "none"
+        return explain_tally(
+            desk.tally, self.rules, legal, action, method, settings.objective, desk.notes()
+        )
+
+    def _ask(self, views: Bytes, masks: Bytes, index: int, word: np.uint64) -> None:
+        """Has one question searched."""
+        if self.rules is None:
+            raise IllegalActionError(
+                "the search player must know the rules: call begin(rules, seat) before act()"
+            )
+        reader = self._reader(views.shape[1])
+        reader.check(views[index : index + 1], self.rules.players)
+        size = int(views[index, reader.hand_size])
+        scheduled = self._scheduled[size]
+        compiled = self._compiled if scheduled else compile_rules(self.rules, "deal", size)
+        self._desk.ask((views, masks, index, reader.sections), compiled, word)
+
+    def save(self, path: AgentPath) -> None:
+        """Writes the agent to a file, whole or not at all."""
+        state = {"type": self.kind, "format": FORMAT, "random": plain_state(self._random)}
+        state["settings"] = to_plain(self.settings)
+        write_whole(as_path(path), json.dumps(state, indent=1, sort_keys=True) + "\n")
+
+    @classmethod
+    def load(cls, path: AgentPath) -> Self:
+        """Returns a search player from its file; see ``Agent.load``."""
+        state = read_state(path)
+        if state.get("type") != cls.kind:
+            raise CheckpointError(f"{path}: holds a player of type {state.get('type')!r}")
+        values = state.get("settings")
+        if not isinstance(values, dict):
+            raise CheckpointError(f"{path}: the settings of the search are missing")
+        try:
+            agent = cls(0, read_settings("", values))
+        except OhHellError as error:
+            raise CheckpointError(f"{path}: {error}") from None
+        restore(agent._random, state.get("random"), path)
+        return agent
+
+
+class _Desk:
+    """The arrays in which one question after the other is searched, and how.
+
+    Args:
+        settings: How to search.
+    """
+
+    def __init__(self, settings: SearchSettings) -> None:
+        self.settings = settings
+        self.rest: RestOfGame | None = None
+        self.games: Rows = new_games(NUM_ROWS)
+        self.hidden: Rows = engine_rows(np.zeros(1, HIDDEN))
+        self.belief: Rows = engine_rows(np.zeros(1, BELIEF))
+        self.tally: Rows = engine_rows(np.zeros(1, TALLY))
+        self.plan: Rows = engine_rows(np.zeros(1, PLAN))
+        self.nodes: Rows = engine_rows(np.zeros(1, NODE))
+        self.searched = False
+        self._write_plan()
+
+    def _write_plan(self) -> None:
+        settings, plan = self.settings, self.plan
+        plan["player"] = HEURISTIC if settings.playout == "heuristic" else RANDOM
+        plan["objective"] = OBJECTIVES.index(settings.objective)
+        plan["others"] = settings.others == "tree"
+        for name in ("inference", "chains", "swaps", "floor", "race"):
+            plan[name] = getattr(settings, name)
+
+    @property
+    def impossible(self) -> bool:
+        """Whether no world has as many cards as the view says."""
+        return int(self.hidden["state"][0]) == IMPOSSIBLE
+
+    def ask(self, question: tuple[Bytes, Bytes, int, Rows], rules: Rows, word: np.uint64) -> None:
+        """Searches one question: views, masks, which of them, and their sections."""
+        started = time.perf_counter()
+        self.models, self.rules = fitted(), rules
+        begin_question(*question, rules, self.games, self.hidden, self.tally, word)
+        view = self.games[VIEW]
+        by_policy = view["phase"] == _BID and self.settings.bids == "policy"
+        self.searched = not (self.impossible or by_policy or int(self.tally["count"][0]) == 1)
+        if not self.searched:
+            return
+        begin_beliefs(self.games, rules, self.belief)
+        self._weigh(view, rules)
+        if self.settings.method == "tree":
+            self._grow(started)
+        else:
+            self._compare(started)
+
+    def action(self) -> int:
+        """Returns what came out for the question."""
+        if self.searched:
+            best = most_visited if self.settings.method == "tree" else best_action
+            return int(best(self.tally))
+        if int(self.tally["count"][0]) == 1:
+            return int(self.tally["actions"][0, 0])
+        return int(policy_one(self.games, self.rules, self.models))
+
+    def notes(self) -> list[str]:
+        """Returns what is to be known of the last question beside its values."""
+        state, notes = int(self.hidden["state"][0]), list[str]()
+        if state == IMPOSSIBLE:
+            notes.append("no deal has as many cards as this view: decided as the heuristic player")
+        elif not self.searched and int(self.tally["count"][0]) == 1:
+            notes.append("there is no other choice")
+        elif not self.searched:
+            notes.append("bid by the heuristic player (bids=policy)")
+        elif state == LOOSE:
+            notes.append("no deal fits all that was played: worlds keep only the numbers of cards")
+        if self.searched and self.settings.ms is not None:
+            notes.append(f"searched for {self.settings.ms:g} ms: another time it may differ")
+        return notes
+
+    def _weigh(self, view: np.void, rules: Rows) -> None:
+        """Sets what is counted in points of the deal at hand or of those to come."""
+        price = missed_price(rules, int(view["hand_size"]))
+        self.plan["temperature"] = self.settings.temperature * price / _USUAL_PRICE
+        unit = 0.5 if self.settings.objective == "win" else price
+        self.plan["exploration"] = self.settings.exploration * unit
+        if self.rest is not None:
+            self.plan["rest_sd"] = self.rest.deviation(int(view["deal"]), view["scores"])
+
+    def _state(self) -> tuple[Rows, ...]:
+        return (
+            self.games,
+            self.rules,
+            self.models,
+            self.plan,
+            self.hidden,
+            self.belief,
+            self.tally,
+        )
+
+    def _compare(self, started: float) -> None:
+        if self.settings.ms is None:
+            search_worlds(*self._state(), self.settings.worlds)
+            return
+        for size in _batches(started, self.settings.ms):
+            if search_worlds(*self._state(), size) == 1:
+                break
+
+    def _grow(self, started: float) -> None:
+        budget = self.settings.iterations
+        wanted = _MOST_NODES if self.settings.ms is not None else 64 + 12 * budget
+        if len(self.nodes) < min(wanted, _MOST_NODES):
+            self.nodes = engine_rows(np.zeros(min(wanted, _MOST_NODES), NODE))
+        self.nodes[:1] = np.zeros(1, NODE)
+        if self.settings.ms is None:
+            search_tree(*self._state(), self.nodes, 1, budget)
+            return
+        used = 1
+        for size in _batches(started, self.settings.ms):
+            used = search_tree(*self._state(), self.nodes, used, size)
+
+
+def _batches(started: float, milliseconds: float) -> Any:
+    """Yields how many worlds to take next, until the time is up; at least one batch."""
+    end = started + milliseconds / 1000.0
+    size, before = 2, time.perf_counter()
+    while True:
+        yield size
+        now = time.perf_counter()
+        left, each = end - now, (now - before) / size
+        if left < each:
+            return
+        size, before = max(1, min(2 * size, int(0.5 * left / max(each, 1e-9)))), now
+
+
+def missed_price(rules: Rows, hand_size: int) -> float:
+    """Returns what it costs to miss a usual bid by one trick, in points.
+
+    Args:
+        rules: ``RULES`` row.
+        hand_size: Cards dealt to each.
+    """
+    points = rules["points"][0, hand_size]
+    bid = min(round(hand_size / int(rules["players"][0])), hand_size)
+    misses = [points[bid, won] for won in (bid - 1, bid + 1) if 0 <= won <= hand_size]
+    price = float(points[bid, bid]) - float(np.mean(misses))
+    return price if price > 0.0 else 1.0

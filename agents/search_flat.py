@@ -1,0 +1,103 @@
+"""Determinised Monte Carlo: every action in the same worlds, played out to the end; compiled."""
+
+# pyright: basic
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from agents.search_beliefs import next_world
+from agents.search_table import MOST_ACTIONS, PLAYED, WORLD, note, open_world, play_out, worth
+from agents.worlds import HOLDERS
+from ohhell_env.engine import kernel
+from ohhell_env.engine.caching import entry, inline
+
+_LEAST = 8
+"""Worlds before any action is dropped."""
+_EVERY = 4
+"""Worlds between two looks at the race."""
+
+
+@entry
+def search_worlds(games, rules, models, plan, hidden, belief, tally, worlds):
+    """Compares the actions of a question in some more worlds.
+
+    Args:
+        games: ``GAME`` rows (NUM_ROWS,), the desk of the question.
+        rules: ``RULES`` row.
+        models: ``MODELS`` row.
+        plan: ``PLAN`` row.
+        hidden: ``HIDDEN`` row.
+        belief: ``BELIEF`` row.
+        tally: ``TALLY`` row, written in place.
+        worlds: How many worlds at most.
+
+    Returns:
+        How many actions are still compared; with 1 there is nothing left to search.
+    """
+    hands, values = np.empty(HOLDERS, np.uint64), np.zeros(MOST_ACTIONS)
+    told, row = tally[0], games[PLAYED]
+    for _ in range(worlds):
+        next_world(games, rules[0], models[0], plan[0], hidden[0], belief[0], hands)
+        open_world(games, rules[0], models[0], plan[0], hidden[0], hands)
+        for place in range(told.count):
+            if told.alive[place]:
+                games[PLAYED] = games[WORLD]
+                kernel.apply(row, rules[0], told.actions[place])
+                play_out(row, rules[0], models[0], plan[0], hidden[0])
+                values[place] = worth(row, rules[0], plan[0], 0)
+                note(told, place, values[place], np.int64(row.tricks_won[0]))
+        told.worlds += 1
+        _add_gaps(told, values)
+        due = plan[0].race > 0.0 and told.worlds >= _LEAST and told.worlds % _EVERY == 0
+        if due and _drop(told, plan[0].race) == 1:
+            break
+    return told.alive.sum()
+
+
+@inline
+def _add_gaps(tally, values):
+    for one in range(tally.count):
+        if tally.alive[one]:
+            for two in range(one):
+                if tally.alive[two]:
+                    gap = values[one] - values[two]
+                    tally.gaps[one, two] += gap * gap
+                    tally.gaps[two, one] += gap * gap
+
+
+@inline
+def best_place(tally):
+    """Returns the place of the action of the highest mean among those not dropped."""
+    best = np.int64(0)
+    most = -math.inf
+    for place in range(tally.count):
+        if tally.alive[place] and tally.visits[place] > 0:
+            mean = tally.totals[place] / tally.visits[place]
+            if mean > most + 1e-9:
+                best, most = np.int64(place), mean
+    return best
+
+
+@inline
+def _drop(tally, errors):
+    """Drops the actions clearly behind the best, by paired differences; returns how many stay."""
+    best, size = best_place(tally), np.float64(tally.worlds)
+    stay = np.int64(0)
+    for place in range(tally.count):
+        if tally.alive[place]:
+            gap = (tally.totals[best] - tally.totals[place]) / size
+            square = tally.gaps[best, place] / size
+            error = math.sqrt(max(square - gap * gap, 0.0) / (size - 1.0))
+            if place != best and gap > errors * error and gap > 1e-9:
+                tally.alive[place] = 0
+            else:
+                stay += 1
+    return stay
+
+
+@entry
+def best_action(tally):
+    """Returns the code of the action that came out best."""
+    return tally[0].actions[best_place(tally[0])]

@@ -1,0 +1,126 @@
+"""Settings of the search player: typed, checked, read from a text such as ``worlds=50``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agents.search_beliefs import MOST_CHAINS
+from ohhell_env.errors import OhHellError, RulesError
+from ohhell_env.settings import field_types, with_values
+
+_MOST = 1_000_000
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """How the search player searches."""
+
+    method: Literal["flat", "tree"] = "flat"
+    """Every action in the same worlds ("flat"), or information-set tree search ("tree")."""
+    worlds: int = 30
+    """Worlds in which the actions are compared ("flat")."""
+    iterations: int = 150
+    """Iterations, each in a world of its own ("tree")."""
+    ms: float | None = None
+    """Milliseconds for a decision instead of a number of worlds or iterations. What is decided then
+    depends on the machine."""
+    bids: Literal["search", "policy"] = "search"
+    """Whether bids are searched like cards, or are those of the heuristic player."""
+    playout: Literal["heuristic", "random"] = "heuristic"
+    """Who plays the deals out."""
+    objective: Literal["points", "relative", "win"] = "points"
+    """Own points of the deal, own points less the mean of the others', or the share of the win in
+    the whole game."""
+    inference: bool = True
+    """Whether worlds are weighted by how likely the bids are that were made in them."""
+    chains: int = 4
+    """Walks through the worlds, with inference."""
+    swaps: int = 8
+    """Exchanges of cards from one world to the next of a walk."""
+    temperature: float = 1.2
+    """How far bids are taken to stray from the best one: points of expectation, where missing the
+    usual bid by one trick costs 16 points; in proportion elsewhere."""
+    floor: float = 0.02
+    """Chance that a seat bids for no reason at all."""
+    race: float = 3.0
+    """Standard errors behind the best at which an action is dropped ("flat"); 0: never."""
+    exploration: float = 0.7
+    """How far the tree tries what looks worse, in units of the price of a missed bid."""
+    others: Literal["policy", "tree"] = "policy"
+    """Whether the other seats do in the tree what they would do in play-outs, or search, too."""
+
+    def __post_init__(self) -> None:
+        """Checks the ranges.
+
+        Raises:
+            RulesError: A number that cannot be used.
+        """
+        _check("worlds", self.worlds, 1, _MOST)
+        _check("iterations", self.iterations, 1, _MOST)
+        _check("chains", self.chains, 1, MOST_CHAINS)
+        _check("swaps", self.swaps, 1, 10_000)
+        if self.ms is not None:
+            _check("ms", self.ms, 0.01, 600_000.0)
+        _check("temperature", self.temperature, 0.001, 1e6)
+        _check("floor", self.floor, 1e-6, 1.0)
+        _check("race", self.race, 0.0, 1e6)
+        _check("exploration", self.exploration, 0.0, 1e6)
+
+
+def _check(name: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most:
+        raise RulesError(f"search: {name} must be {least:g} to {most:g}, got {value!r}")
+
+
+def read_settings(text: str, values: Mapping[str, Any]) -> SearchSettings:
+    """Returns settings from a text and from keywords.
+
+    Args:
+        text: As in ``worlds=50,inference=false``; may be empty.
+        values: Settings by name, with values of their types.
+
+    Raises:
+        OhHellError: An unknown setting (the nearest are named), a value that does not fit, or a
+            setting that is given twice.
+    """
+    given: dict[str, Any] = {}
+    for part in text.split(",") if text else []:
+        name, equals, value = part.partition("=")
+        if not equals or not value:
+            raise OhHellError(
+                f"search: settings are name=value with commas between them, got {part!r}"
+            )
+        if name in given:
+            raise OhHellError(f"search: the setting {name!r} is given twice")
+        given[name] = _plain(name, value)
+    for name in values:
+        if name in given:
+            raise OhHellError(f"search: the setting {name!r} is given twice")
+    return with_values(SearchSettings(), given | dict(values), "search")
+
+
+def _plain(name: str, text: str) -> Any:
+    """Returns a value as its setting's type if it can be read so, else the text itself."""
+    wanted = field_types(SearchSettings).get(name)
+    if wanted is bool:
+        return {"true": True, "false": False}.get(text.lower(), text)
+    if wanted in (int, float, float | None):
+        for read in (int, float):
+            try:
+                return read(text)
+            except ValueError:
+                continue
+    return text
+
+
+def spelled(settings: SearchSettings) -> str:
+    """Returns what differs from the usual settings, as ``read_settings`` reads it."""
+    usual = SearchSettings()
+    changed = {
+        name: value
+        for name in field_types(SearchSettings)
+        if (value := getattr(settings, name)) != getattr(usual, name)
+    }
+    return ",".join(f"{name}={str(value).lower()}" for name, value in changed.items())
