@@ -16,8 +16,10 @@ import numpy as np
 from ohhell_env.engine.layout import Rows, engine_rows
 from ohhell_env.errors import CheckpointError
 
-SITUATION, WANT, CARD, NOW = 9, 7, 10, 18
-"""Numbers of inputs: of the later model by kind, and of the model of the present trick."""
+SITUATION, WANT, CARD = 9, 7, 10
+"""Numbers of inputs of the later model, by kind."""
+NOW_SITUATION, NOW_CARD = 12, 6
+"""Numbers of inputs of the model of the present trick."""
 HIDDEN = 16
 FILE = Path(__file__).with_name("heuristic.json")
 FORMAT = 1
@@ -32,7 +34,8 @@ MODELS = np.dtype(
         ("later_out", np.float32, (HIDDEN,)),
         ("later_end", np.float32),
         # the chance of a card that wins so far to win the present trick
-        ("now_in", np.float32, (NOW, HIDDEN)),
+        ("now_situation", np.float32, (NOW_SITUATION, HIDDEN)),
+        ("now_card", np.float32, (NOW_CARD, HIDDEN)),
         ("now_bias", np.float32, (HIDDEN,)),
         ("now_out", np.float32, (HIDDEN,)),
         ("now_end", np.float32),

@@ -22,12 +22,13 @@ from agents.chances import (
     later_chances,
     look,
     start_later,
+    start_now,
     sure_tricks,
     tricks_of,
     unseen_cards,
     without,
+    workspace,
 )
-from agents.models import HIDDEN
 from ohhell_env.engine.bits import ONE, ZERO, has, lowest, suit_mask
 from ohhell_env.engine.caching import entry, inline
 from ohhell_env.engine.kernel import following, trump_known
@@ -40,7 +41,7 @@ _SPOIL = 1e-3
 """Points that are as good as breaking another's bid for certain."""
 _NEAR = 3
 """Bids so far from the expected tricks are weighed with chances of their own."""
-_SUMS = (27, HIDDEN)
+_ROOM = NUM_BIDS + 1
 
 
 @entry
@@ -84,33 +85,30 @@ def bid_values(row, rules, models, values):
     known = trump_known(row, rules)
     first = np.int64(row.trump) if known else 0
     last = first if known else rules.num_suits - 1
-    inputs, scratch = np.empty(32, np.float32), np.empty((2, HIDDEN), np.float32)
-    sums = np.empty(_SUMS, np.float32)
-    chances, spread = np.empty(NUM_BIDS), np.empty(NUM_BIDS + 1)
+    work, space = workspace(), np.empty((2, _ROOM))
+    chances, spread = space[0], space[1]
     for trump in range(first, last + 1):
         sight = look(row, rules, trump, np.int64(row.seat))
         sure = min(sure, sure_tricks(sight))
-        start_later(sight, row, rules, models, sight.left, inputs, sums)
-        _add_bids(row, rules, models, sight, inputs, scratch, sums, chances, spread, values)
+        start_later(sight, row, rules, models, sight.left, work)
+        _add_bids(row, rules, models, sight, work, chances, spread, values)
     return sure
 
 
 @inline
-def _add_bids(row, rules, models, sight, inputs, scratch, sums, chances, spread, values):
+def _add_bids(row, rules, models, sight, work, chances, spread, values):
     """Adds the expected points of each bid, if a suit is trump."""
     size, lead = sight.left, _leads(row, rules, sight)
     middle = size // max(rules.players - 1, 1)
     for _ in range(2):  # the tricks that the hand takes if it bids about what it takes
-        later_chances(
-            models, sums, size, middle, sight.wanted, size, lead, inputs, scratch, chances
-        )
+        later_chances(models, work, size, middle, sight.wanted, size, lead, chances)
         total = 0.0
         for place in range(size):
             total += chances[place]
         middle = np.int64(total + 0.5)
     low, high = max(middle - _NEAR, 0), min(middle + _NEAR, size)
     for bid in range(low, high + 1):
-        later_chances(models, sums, size, bid, sight.wanted, size, lead, inputs, scratch, chances)
+        later_chances(models, work, size, bid, sight.wanted, size, lead, chances)
         tricks_of(chances, size, spread)
         values[bid] += expected(spread, size, rules.points[size, bid], 0)
         if bid == low:
@@ -142,16 +140,14 @@ def _card(row, rules, models):
     sight = look(row, rules, np.int64(row.trump), np.int64(row.seat))
     size, won = sight.left, np.int64(row.tricks_won[sight.seat])
     left, wants = size - 1, np.int64(row.bids[sight.seat]) - won
-    inputs, scratch = np.empty(32, np.float32), np.empty((2, HIDDEN), np.float32)
-    sums = np.empty(_SUMS, np.float32)
-    chances, spread = np.empty((2, NUM_BIDS)), np.empty((2, NUM_BIDS + 1))
-    rest = np.empty(NUM_BIDS + 1)
-    start_later(sight, row, rules, models, left, inputs, sums)
+    work, space = workspace(), np.empty((5, _ROOM))
+    chances, spread, rest = space[:2], space[2:4], space[4]
+    start_later(sight, row, rules, models, left, work)
     for wins in range(2):  # what the rest is worth after losing this trick, after winning it
         wanted = max(sight.wanted - (1 - wins), 0.0)  # who wins it instead, may have wanted to
-        lead, later = float(wins), chances[wins]
-        later_chances(models, sums, size, wants - wins, wanted, left, lead, inputs, scratch, later)
-        tricks_of(later, size, spread[wins])
+        later_chances(models, work, size, wants - wins, wanted, left, float(wins), chances[wins])
+        tricks_of(chances[wins], size, spread[wins])
+    start_now(sight, row, rules, models, work)
     points = rules.points[row.hand_size, row.bids[sight.seat]]
     legal = distinct(_top_trump(row, sight) if wants == size else row.legal, sight, row)
     spoil = _SPOIL if sight.wanted > left else -_SPOIL  # too many wanted: take them away
@@ -160,7 +156,7 @@ def _card(row, rules, models):
         card = lowest(hand)
         hand = hand & (hand - ONE)
         if has(legal, card):
-            now = chance_now(row, rules, models, sight, card, inputs, scratch)
+            now = chance_now(row, models, sight, card, work)
             value = spoil * now
             for wins in range(2):
                 without(spread[wins], size, chances[wins, place], rest)

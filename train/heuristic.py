@@ -21,8 +21,17 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from agents.base import write_whole
-from agents.fitting import LATER, collect
-from agents.models import CARD, FILE, HIDDEN, NOW, SITUATION, WANT, new_models, to_plain
+from agents.fitting import LATER, NOW, collect
+from agents.models import (
+    CARD,
+    FILE,
+    HIDDEN,
+    NOW_SITUATION,
+    SITUATION,
+    WANT,
+    new_models,
+    to_plain,
+)
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import Rows, compile_rules, new_games
 from ohhell_env.rules import Rules
@@ -32,7 +41,9 @@ from train.tournament.executors import use_one_thread
 _PLAYERS = (2, 3, 3, 4, 4, 4, 5, 5, 6, 6, 7, 8)
 _SCORINGS = ("simple", "escalating", "common", "escalating", "hoerr", "wizard", "off_bid", "plump")
 _LARGEST = 13
-_RANDOM, _NOISE = np.array([1.0, 0.0, 1.0]), np.array([0.04, 0.12, 0.02])
+_RANDOM, _NOISE = np.array([1.0, 0.0, 1.0, 0.0]), np.array([0.04, 0.12, 0.02, 0.2])
+"""See ``collect``: the first round, and the others. Some tables seat random players among the own,
+so that bids that mean nothing are known when they are seen."""
 _BATCH = 4096
 
 Rows32 = NDArray[np.float32]
@@ -40,14 +51,14 @@ Labels = NDArray[np.int8]
 
 
 class _Chances(nn.Module):
-    """One of the two models: a hidden layer with ReLU; the logit of a chance."""
+    """One of the two models: a hidden layer with ReLU; the output before it becomes a chance."""
 
     def __init__(self, inputs: int) -> None:
         super().__init__()
         self.hidden, self.out = nn.Linear(inputs, HIDDEN), nn.Linear(HIDDEN, 1)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Returns logits (B,) of inputs (B, inputs)."""
+        """Returns outputs (B,) of inputs (B, inputs)."""
         return self.out(F.relu(self.hidden(inputs))).squeeze(-1)
 
 
@@ -158,7 +169,9 @@ def fit(model: nn.Module, inputs: Rows32, won: Labels, epochs: int) -> float:
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 5e-3, total_steps=max(steps, 1))
     losses: list[float] = []
     for chosen in _batches(len(rows), epochs):
-        loss = F.binary_cross_entropy_with_logits(model(rows[chosen]), labels[chosen])
+        output = model(rows[chosen])
+        chances = 0.5 + 0.5 * output * torch.rsqrt(1.0 + output * output)  # as in agents.chances
+        loss = F.binary_cross_entropy(chances.clamp(1e-6, 1.0 - 1e-6), labels[chosen])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -180,7 +193,8 @@ def put(later: _Chances, now: _Chances, models: Rows) -> None:
     parts = np.split(weights, np.cumsum([SITUATION, WANT]))
     for name, part in zip(("situation", "want", "card"), parts, strict=True):
         models[f"later_{name}"][0] = part
-    models["now_in"][0] = now.hidden.weight.detach().numpy().T
+    weights = now.hidden.weight.detach().numpy().T
+    models["now_situation"][0], models["now_card"][0] = np.split(weights, [NOW_SITUATION])
     for name, model in (("later", later), ("now", now)):
         models[f"{name}_bias"][0] = model.hidden.bias.detach().numpy()
         models[f"{name}_out"][0] = model.out.weight.detach().numpy()[0]
