@@ -232,6 +232,18 @@ def _message(sign: str, line: str) -> str:
     return "".join(f"{line}\n" for line in wrap.wrap(text))
 
 
+def tournament_settings() -> str:
+    """Every setting of a tournament: its name in YAML, what it is if left out, what it means."""
+    from train.tournament.config import TournamentConfig
+
+    plain = TournamentConfig().model_dump(mode="json")
+    rows = (
+        (f"`{name}`", f"`{json.dumps(plain[name])}`", " ".join((field.description or "").split()))
+        for name, field in TournamentConfig.model_fields.items()
+    )
+    return _table(("Setting", "If left out", "Meaning"), rows)
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
     "variants": variants_table,
     "hand-sizes": hand_sizes_table,
@@ -239,6 +251,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "axes": axes_table,
     "example": example,
     "process-example": process_example,
+    "tournament-settings": tournament_settings,
 }
 
 

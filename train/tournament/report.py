@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from train.tournament.results import Results
 
@@ -65,30 +68,41 @@ def headline(data: dict[str, Any]) -> str:
     return f"{text}; {when}, intervals hold at any time"
 
 
+def _table(title: str) -> Table:
+    return Table(
+        title=title,
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
+    )
+
+
 def _standings(data: dict[str, Any]) -> Table:
     game = data["episode"] == "game"
     what = "Score of a game" if game else "Points a deal"
     how = "alone against a field of each other entrant" if data["design"] == "field" else "mixed"
-    table = Table(title=f"{what}, {how}")
-    table.add_column("entrant", overflow="fold")
-    paid = any("settlement" in row for row in data["entrants"].values())
-    headings = ["points, 95 %", "over the others", "made", "wins", "rating", "faults"]
-    if paid:
-        headings.insert(4, "paid")
-    for heading in headings:
+    table = _table(f"{what}, {how}; ± 95 %")
+    table.add_column("entrant", overflow="ellipsis", no_wrap=True, min_width=9)
+    rows = sorted(data["entrants"].items(), key=lambda item: -item[1]["difference"])
+    digits = 1 if game else 2
+    columns: dict[str, Callable[[dict[str, Any]], str]] = {
+        "points": lambda row: f"{row['mean_points']:.{digits}f}{_half(row['ci95'], digits)}",
+        "over others": lambda row: (
+            f"{row['difference']:+.{digits}f}{_half(row['difference_ci95'], digits)}"
+        ),
+        "made": lambda row: f"{row['made_rate']:.3f}",
+        "wins": lambda row: f"{row['win_share']:.3f}" + _half(row["win_share_ci95"], 3) * game,
+    }
+    if any("settlement" in row for _, row in rows):
+        columns["paid"] = lambda row: f"{row['settlement']:+.1f}{_half(row['settlement_ci95'], 1)}"
+    columns["rating"] = lambda row: rating_text(row["rating"])
+    if any(row["faults"] for _, row in rows):
+        columns["faults"] = lambda row: str(row["faults"])
+    for heading in columns:
         table.add_column(heading, justify="right", no_wrap=True)
-    for name, row in sorted(data["entrants"].items(), key=lambda item: -item[1]["difference"]):
-        cells = [
-            f"{row['mean_points']:.2f}{_half(row['ci95'])}",
-            f"{row['difference']:+.2f}{_half(row['difference_ci95'])}",
-            f"{row['made_rate']:.3f}",
-            f"{row['win_share']:.3f}{_half(row['win_share_ci95'], 3) if game else ''}",
-            rating_text(row["rating"]),
-            str(row["faults"]),
-        ]
-        if paid:
-            cells.insert(4, f"{row['settlement']:+.2f}{_half(row['settlement_ci95'])}")
-        table.add_row(name, *cells)
+    for name, row in rows:
+        table.add_row(Text(name), *(cell(row) for cell in columns.values()))
     return table
 
 
@@ -104,14 +118,14 @@ def rating_text(rating: dict[str, float | None] | None) -> str:
 def _differences(data: dict[str, Any]) -> Table:
     field = data["design"] == "field"
     what = "one seat against the rest of the table" if field else "of two at one table"
-    table = Table(title=f"Difference in points: {what}")
+    table = _table(f"Difference in points: {what}")
     for heading in ("one", "field of" if field else "and"):
-        table.add_column(heading, overflow="fold")
+        table.add_column(heading, overflow="ellipsis", no_wrap=True, min_width=9)
     for heading in ("difference", "95 %", "blocks"):
         table.add_column(heading, justify="right", no_wrap=True)
     for names, row in data["pairs"].items():
         difference, blocks = f"{row['difference']:+.3f}", f"{row['blocks']:,}"
-        table.add_row(*names.split("|"), difference, _span(row["ci95"]), blocks)
+        table.add_row(*map(Text, names.split("|")), difference, _span(row["ci95"]), blocks)
     return table
 
 

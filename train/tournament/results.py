@@ -55,6 +55,8 @@ class Results:
     """Precision at which the tournament was to stop; None: it was not to."""
     planned: int | None = None
     """Number of blocks at most, where it was to stop."""
+    unit: int | None = None
+    """Blocks after which it was to stop if it could."""
 
     @property
     def names(self) -> list[str]:
@@ -107,6 +109,7 @@ class Results:
             "blocks": self.blocks,
             "planned_blocks": self.blocks if self.planned is None else self.planned,
             "stop": self.stop,
+            "unit": None if self.stop is None else self.unit,
             "anchor": self.anchor,
             "versions": versions(),
             "entrants": self._entrants(),

@@ -318,4 +318,5 @@ def _results(planned: _Plan, parts: Mapping[Unit, Part]) -> Results:
         planned.anchor,
         planned.stop,
         planned.blocks,
+        max(unit.blocks for unit in planned.units),
     )
