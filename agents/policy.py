@@ -57,7 +57,7 @@ def heuristic_action(row, rules, models):
         only = lowest(row.legal)
         return only + BID_BASE if row.phase == _BID else only
     if row.phase != _BID:
-        return _card(row, rules, models)
+        return card_values(row, rules, models, np.empty(64))
     values = np.empty(NUM_BIDS)
     sure = bid_values(row, rules, models, values)
     best = _best_bid(row.legal, values, sure)
@@ -134,9 +134,21 @@ def _best_bid(legal, values, least):
     return best
 
 
-@inline
-def _card(row, rules, models):
-    """Returns the legal card of the most expected points; of equal ones the lowest."""
+@entry
+def card_values(row, rules, models, values):
+    """Weighs the cards of the seat to act in play.
+
+    Args:
+        row: A table in play.
+        rules: Its rules record.
+        models: ``MODELS`` record.
+        values: float64 (64,), written at the cards that are weighed: the expected points; NaN at
+            all others.
+
+    Returns:
+        The card of the most expected points; of equal ones the lowest.
+    """
+    values[:] = np.nan
     sight = look(row, rules, np.int64(row.trump), np.int64(row.seat))
     size, won = sight.left, np.int64(row.tricks_won[sight.seat])
     left, wants = size - 1, np.int64(row.bids[sight.seat]) - won
@@ -162,6 +174,7 @@ def _card(row, rules, models):
                 without(spread[wins], size, chances[wins, place], rest)
                 chance = now if wins else 1.0 - now
                 value += chance * expected(rest, left, points, won + wins)
+            values[card] = value
             if best < 0 or value > most + _SAME:
                 best, most = card, value
         place += 1
