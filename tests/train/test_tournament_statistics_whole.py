@@ -109,12 +109,13 @@ def test_equal_players_are_inside_the_noise(design: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("design", BOTH)
-@pytest.mark.parametrize("episode", ["deal", "game"])
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(("design", "episode"), FOUR)
 def test_equal_players_are_inside_the_noise_in_90_of_100(design: str, episode: str) -> None:
-    inside = inside_of(design, range(1000, 1100), episode)
-    assert min(inside.values()) >= 90
-    assert inside["difference"] + inside["pair"] + inside["win share"] < 300, "none too wide"
+    inside = inside_of(design, range(1000, 1300), episode)
+    # 285 are expected; with 3,000 seeds it was 95.2 % of the comparisons, 95.3 % of the
+    # differences and, of shares of the win in so few blocks, 94.1 %
+    assert 270 <= min(inside.values()) <= max(inside.values()) <= 297, inside
 
 
 # ------------------------------------------------------------------- 95 % are 95 %
