@@ -74,7 +74,7 @@ def _rewind_bid(view, row, rules, seat):
     row.legal = kernel.legal_bids(row, rules)
 
 
-@inline
+@entry
 def _bid_log(games, rules, models, plan, hands, seat, values):
     """Returns the log of how likely a seat's bid is with the cards that it has in a world."""
     view, row = games[VIEW], games[BIDDING + seat]

@@ -8,9 +8,8 @@ import math
 import numpy as np
 
 from agents.search_beliefs import next_world
-from agents.search_table import MOST_ACTIONS, PLAYED, WORLD, note, open_world, play_out, worth
+from agents.search_table import MOST_ACTIONS, PLAYED, WORLD, move, note, open_world, play_out, worth
 from agents.worlds import HOLDERS
-from ohhell_env.engine import kernel
 from ohhell_env.engine.caching import entry, inline
 
 _LEAST = 8
@@ -44,7 +43,7 @@ def search_worlds(games, rules, models, plan, hidden, belief, tally, worlds):
         for place in range(told.count):
             if told.alive[place]:
                 games[PLAYED] = games[WORLD]
-                kernel.apply(row, rules[0], told.actions[place])
+                move(row, rules[0], told.actions[place])
                 play_out(row, rules[0], models[0], plan[0], hidden[0])
                 values[place] = worth(row, rules[0], plan[0], 0)
                 note(told, place, values[place], np.int64(row.tricks_won[0]))

@@ -13,7 +13,7 @@ from ohhell_env.settings import field_types, with_values
 _MOST = 1_000_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SearchSettings:
     """How the search player searches."""
 

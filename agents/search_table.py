@@ -122,7 +122,13 @@ def policy_one(games, rules, models):
     return heuristic_action(games[VIEW], rules[0], models[0])
 
 
-@inline
+@entry
+def move(row, rules, action):
+    """Makes a legal action; one function, compiled once, for all loops of the search."""
+    kernel.apply(row, rules, action)
+
+
+@entry
 def policy_action(row, rules, models, plan, hidden):
     """Returns the action code of the player of the play-outs, for the seat to act."""
     if plan.player == HEURISTIC:
@@ -147,14 +153,14 @@ def open_world(games, rules, models, plan, hidden, hands):
         row.seat = kernel.following(np.int64(row.dealer), rules.players)
         row.legal = kernel.legal_bids(row, rules)
         while row.seat != 0:
-            kernel.apply(row, rules, policy_action(row, rules, models, plan, hidden))
+            move(row, rules, policy_action(row, rules, models, plan, hidden))
 
 
 @entry
 def play_out(row, rules, models, plan, hidden):
     """Plays a deal to its end."""
     while row.phase <= _PLAY:
-        kernel.apply(row, rules, policy_action(row, rules, models, plan, hidden))
+        move(row, rules, policy_action(row, rules, models, plan, hidden))
 
 
 @inline

@@ -21,6 +21,7 @@ from agents.search_table import (
     VIEW,
     WORLD,
     allowed,
+    move,
     note,
     open_world,
     play_out,
@@ -28,7 +29,6 @@ from agents.search_table import (
     worth,
 )
 from agents.worlds import HOLDERS
-from ohhell_env.engine import kernel
 from ohhell_env.engine.bits import ZERO, bit, count, has, nth
 from ohhell_env.engine.caching import entry, inline
 from ohhell_env.engine.layout import BID_BASE, Phase
@@ -114,7 +114,7 @@ def _descend(row, rules, models, plan, hidden, nodes, used, path):
                 return depth, used
             node = _add(nodes, used, at, action, seat)
             used += 1
-        kernel.apply(row, rules, action)
+        move(row, rules, action)
         path[depth] = node
         depth += 1
         at = node

@@ -77,7 +77,7 @@ def chance(stream):
 # ------------------------------------------------------------------- what a view leaves open
 
 
-@inline
+@entry
 def read_hidden(row, rules, scratch, hidden):
     """Notes what a seat does not know and what may be there.
 
@@ -314,7 +314,7 @@ def _bound(hidden):
 # ------------------------------------------------------------------------------ drawing worlds
 
 
-@inline
+@entry
 def draw_world(hidden, players, hands):
     """Draws a world, each that fits equally likely.
 
@@ -371,7 +371,7 @@ def _holder(hands, players, card):
     return np.int64(STOCK)
 
 
-@inline
+@entry
 def exchange(hidden, players, hands):
     """Exchanges unseen cards between two or three holders if that fits; ``old`` keeps the hands.
 
@@ -482,3 +482,10 @@ def walk_all(hidden, rules, worlds):
             exchange(hidden[0], players, worlds[index])
         for seat in range(players):
             worlds[index][seat] = worlds[index][seat] | hidden[0].known[seat]
+
+
+@entry
+def trump_all(hidden, rules, worlds, rows):
+    """Sets the trump of each of some worlds of view 0, as drawn where it is not revealed yet."""
+    for index in range(len(worlds)):
+        set_trump(rows[index], rules[0], hidden[0], worlds[index])
