@@ -236,6 +236,7 @@ class _Desk:
         price = missed_price(rules, int(view["hand_size"]))
         self.plan["temperature"] = self.settings.temperature * price / _USUAL_PRICE
         unit = 0.5 if self.settings.objective == "win" else price
+        self.plan["price"] = unit
         self.plan["exploration"] = self.settings.exploration * unit
         if self.rest is not None:
             self.plan["rest_sd"] = self.rest.deviation(int(view["deal"]), view["scores"])

@@ -50,7 +50,7 @@ def search_worlds(games, rules, models, plan, hidden, belief, tally, worlds):
         told.worlds += 1
         _add_gaps(told, values)
         due = plan[0].race > 0.0 and told.worlds >= _LEAST and told.worlds % _EVERY == 0
-        if due and _drop(told, plan[0].race) == 1:
+        if due and _drop(told, plan[0]) == 1:
             break
     return told.alive.sum()
 
@@ -80,16 +80,20 @@ def best_place(tally):
 
 
 @inline
-def _drop(tally, errors):
-    """Drops the actions clearly behind the best, by paired differences; returns how many stay."""
+def _drop(tally, plan):
+    """Drops the actions clearly behind the best, by paired differences; returns how many stay.
+
+    One difference of the price of a missed bid is counted beside those seen: that a few worlds all
+    end alike does not mean that all others do.
+    """
     best, size = best_place(tally), np.float64(tally.worlds)
     stay = np.int64(0)
     for place in range(tally.count):
         if tally.alive[place]:
             gap = (tally.totals[best] - tally.totals[place]) / size
-            square = tally.gaps[best, place] / size
+            square = (tally.gaps[best, place] + plan.price * plan.price) / size
             error = math.sqrt(max(square - gap * gap, 0.0) / (size - 1.0))
-            if place != best and gap > errors * error and gap > 1e-9:
+            if place != best and gap > plan.race * error:
                 tally.alive[place] = 0
             else:
                 stay += 1

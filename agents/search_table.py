@@ -45,6 +45,7 @@ PLAN = np.dtype(
         ("floor", _F8),
         ("race", _F8),  # standard errors behind the best at which an action is dropped; 0: never
         ("rest_sd", _F8),  # of a seat's points in the deals after this one; 0: there is none
+        ("price", _F8),  # of missing a usual bid by one trick, in units of the objective
         ("exploration", _F8),  # of the tree, in units of the objective
         ("others", _I8),  # 1: the tree branches at other seats, too; 0: they play as in play-outs
     ],

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ohhell_env.errors import NotationError, RulesError
+from ohhell_env.cards import card_name
+from ohhell_env.engine.layout import Phase
+from ohhell_env.errors import NotationError, OhHellError, RulesError
 from ohhell_env.game import MAX_SEED, Game
 from ohhell_env.notation import format_checked, parse_game
 from ohhell_env.players import resolve
@@ -32,6 +34,14 @@ def deal(
         list[str] | None,
         typer.Option(help="Who plays: one name for all, or one for each seat; else at random."),
     ] = None,
+    explain: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Also show what this player thinks at each decision; it plays where nobody else "
+            "is named. search can explain itself.",
+        ),
+    ] = None,
     whole_game: Annotated[bool, typer.Option("--game", help="Play a whole game.")] = False,
     as_json: AsJson = False,
     as_text: AsText = False,
@@ -41,10 +51,14 @@ def deal(
     if whole_game and hand_size is not None:
         raise RulesError("--hand-size is for a single deal; leave out --game")
     episode = "game" if whole_game else "deal"
-    game = _played(as_rules(rules, players), seed, episode, hand_size, player or [])
     wants_json = _wants_json(as_json, as_text, out is not None and out.suffix == ".json")
+    if explain is not None and wants_json:
+        raise RulesError("--explain is text; leave out --json, or --out with a name in .json")
+    thoughts = None if explain is None else Thoughts(explain)
+    game = _played(as_rules(rules, players), seed, episode, hand_size, player or [], thoughts)
     record = game.record()
     text = to_json(record) if wants_json else format_checked(check(record))
+    text = text if thoughts is None else thoughts.text() + text
     if out is None:
         typer.echo(text, nl=False)
     else:
@@ -82,14 +96,73 @@ def _wants_json(as_json: bool, as_text: bool, default: bool) -> bool:
     return as_json or (default and not as_text)
 
 
+class Thoughts:
+    """What a player thinks at each decision of a game, whoever makes it.
+
+    Args:
+        name: The player; it must be able to explain itself.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._said: list[str] = []
+
+    def begin(self, rules: Rules, seed: int) -> None:
+        """Sits the player down.
+
+        Raises:
+            OhHellError: There is no such player, or it cannot explain itself.
+        """
+        self.player: Any = resolve(self.name, seed)
+        if not callable(getattr(self.player, "explain", None)):
+            raise OhHellError(f"--explain: player {self.name!r} cannot say what it thinks")
+        self._rules = rules
+
+    def think(self, game: Game, observation: Any, info: Any) -> int:
+        """Notes what the player thinks in the place of the seat to act; returns its choice."""
+        assert game.seat is not None
+        self.player.begin(self._rules, game.seat)
+        explanation = self.player.explain(observation, info)
+        self._said.append(f"{_situation(game)}\n{explanation}\n")
+        return explanation.chosen
+
+    def text(self) -> str:
+        """Returns all that was thought."""
+        return "".join(said + "\n" for said in self._said)
+
+
+def _situation(game: Game) -> str:
+    """Returns in one line what is to be decided."""
+    assert game.seat is not None
+    pack = game.rules.pack
+    tricks = len(game.plays) // game.players
+    phase = "bid" if game.phase is Phase.BID else f"play to trick {tricks + 1}"
+    hidden = game.blind and game.phase is Phase.BID
+    hand = "?" if hidden else " ".join(card_name(card, pack) for card in game.hands[game.seat])
+    parts = [f"player_{game.seat} to {phase}", f"hand {hand}"]
+    bids = [f"{seat}: {bid}" for seat, bid in enumerate(game.bids) if bid is not None]
+    secret = game.rules.bidding.order == "simultaneous" and game.phase is Phase.BID
+    if bids and not secret:
+        parts.append("bids " + ", ".join(bids))
+    if game.phase is Phase.PLAY and game.trick:
+        trick = " ".join(card_name(card, pack) for _, card in game.trick)
+        parts.append(f"on the table {trick}")
+    return "; ".join(parts)
+
+
 def _played(
-    rules: Rules, seed: int | None, episode: str, size: int | None, names: list[str]
+    rules: Rules,
+    seed: int | None,
+    episode: str,
+    size: int | None,
+    names: list[str],
+    thoughts: Thoughts | None,
 ) -> Game:
-    """Returns a game played to its end, at random where nobody is named."""
-    if not names:
+    """Returns a game played to its end: by those named, by who thinks aloud, or at random."""
+    if not names and thoughts is None:
         game = Game(rules, seed, episode, size)
         return play_random(game, random.Random(game.seed))
-    if len(names) not in (1, rules.players):
+    if len(names) not in (0, 1, rules.players):
         raise RulesError(
             f"--player: give 1 name or {rules.players}, one for each seat; got {names}"
         )
@@ -101,11 +174,14 @@ def _played(
     assert own is not None, "a table has a seed"
     players = [
         resolve(name, (own + seat) & MAX_SEED)
-        for seat, name in enumerate(names * (rules.players // len(names)))
+        for seat, name in enumerate(names * (rules.players // max(len(names), 1)))
     ]
     for seat, player in enumerate(players):
         player.begin(rules, seat)
+    if thoughts is not None:
+        thoughts.begin(rules, own)
     while env.playing:
         observation, *_, info = env.last()
-        env.step(players[env.game.seat].act(observation, info))
+        action = -1 if thoughts is None else thoughts.think(env.game, observation, info)
+        env.step(players[env.game.seat].act(observation, info) if players else action)
     return env.game
