@@ -496,6 +496,30 @@ class NoBegin(Lowest):
         raise ZeroDivisionError("no rules\nfor me")
 
 
+class NoLayout(Lowest):
+    """Cannot say what it reads."""
+
+    @property
+    def layout_name(self) -> str:
+        raise ZeroDivisionError("which?")
+
+
+class NoFingerprint(Lowest):
+    """Cannot say which it is."""
+
+    @property
+    def fingerprint(self) -> str:
+        raise ZeroDivisionError("who?")
+
+
+class OddFingerprint(Lowest):
+    """Says what no file can keep."""
+
+    @property
+    def fingerprint(self) -> str:
+        return "\udcff"
+
+
 class NoClose(Lowest):
     """Cannot end."""
 
@@ -511,6 +535,21 @@ def test_a_class_that_cannot_begin_is_one_line(
     assert (
         "entrant 'bad' cannot begin under these rules: ZeroDivisionError: no rules for me" in line
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "what"),
+    [
+        ("NoLayout", "entrant 'bad' cannot begin under these rules: ZeroDivisionError: which?"),
+        ("NoFingerprint", "entrant 'bad' cannot begin under these rules: ZeroDivisionError: who?"),
+        ("OddFingerprint", "the store of the tournament cannot be used"),
+    ],
+)
+def test_a_class_that_cannot_say_what_it_is_is_one_line(
+    kind: str, what: str, wrong: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT)
+    assert what in wrong("random", f"bad={__name__}:{kind}", *FEW)
 
 
 def test_a_class_that_cannot_end_loses_nothing(

@@ -241,11 +241,13 @@ def make_entrants(entrants: Sequence[EntrantLike], rules: Rules, seed: int) -> l
 
 
 def _begin(name: str, player: Any, rules: Rules) -> None:
-    """Tells a player the rules, if it wants to know them."""
+    """Tells a player the rules, if it wants to know them, and finds out whether it can be asked."""
     try:
         begin = getattr(player, "begin", None)
         if begin is not None:
             begin(rules, None)
+        for what in ("layout_name", "one_by_one", "needs_seat", "fingerprint"):
+            getattr(player, what, None)  # one that raises is told here, not in the middle
     except OhHellError:
         raise
     except (Exception, SystemExit) as error:

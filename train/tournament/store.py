@@ -417,12 +417,10 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _plainly(path: Path) -> Iterator[None]:
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeError) as error:
         raise OhHellError(
             f"{path}: the store of the tournament cannot be used: {error}; what was stored stays"
         ) from None
-    except UnicodeDecodeError as error:
-        raise OhHellError(f"{path}: the store of the tournament is damaged ({error})") from None
 
 
 def _deal_rows(blocks: Blocks, pairing: tuple[int, int], deals: Deals) -> NDArray[np.void]:
