@@ -57,7 +57,7 @@ class TournamentConfig(Settings):
     executor: Literal["inline", "processes", "ray"] | None = None
     """Who plays; null: this process, or processes if there are more workers than one."""
     address: str | None = None
-    """Of a Ray cluster; null: one on this machine alone."""
+    """Of a Ray cluster (auto, host:port or ray://host:port); null: one on this machine alone."""
     out: Annotated[Path, BeforeValidator(_not_empty)] = Path("results")
     """Folder of the results."""
     report: bool = True

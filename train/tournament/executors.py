@@ -179,10 +179,10 @@ def _work(pipe: Connection, setup: Setup) -> None:
         except (EOFError, BrokenPipeError):
             raise
         except Exception as error:
-            pipe.send(_sendable(error))
+            pipe.send(sendable(error))
 
 
-def _sendable(error: Exception) -> Exception:
+def sendable(error: Exception) -> Exception:
     """Returns the error as the tournament's own process can raise it."""
     if isinstance(error, OhHellError):
         return OhHellError(str(error))

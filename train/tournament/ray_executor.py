@@ -30,7 +30,7 @@ from agents import AGENTS
 from agents.saved import is_there
 from ohhell_env.errors import OhHellError
 from train.tournament.entrants import EntrantLike
-from train.tournament.executors import Played, Setup, _sendable, use_one_thread
+from train.tournament.executors import Played, Setup, sendable, use_one_thread
 from train.tournament.units import Room, Unit
 
 ATTEMPTS = 3
@@ -112,7 +112,7 @@ class _Worker:
                 self._room = _unpacked(setup, Path(folder)).made()
             use_one_thread()
         except Exception as error:
-            return _sendable(error)
+            return sendable(error)
         return None
 
     def play(self, unit: Unit) -> Played | Exception:
@@ -120,7 +120,7 @@ class _Worker:
         try:
             return unit, self._room.play(unit)
         except Exception as error:
-            return _sendable(error)
+            return sendable(error)
 
     def close(self) -> None:
         if self._room is not None:
