@@ -258,8 +258,10 @@ def test_fifty_entrants_at_mixed_tables(players: int) -> None:
     for row in data["entrants"].values():
         assert row["deals"] == row["tables"]
         assert row["rating"] is None or row["rating"]["mu"] > 0.0
-    best = sorted(data["entrants"], key=lambda name: -data["entrants"][name]["mean_points"])
-    assert "heuristic" in best[:12] or "h" in best[:12]
+    if players == 8:  # 64 tables each; the other numbers of players give no more than 9
+        points = {name: row["mean_points"] for name, row in data["entrants"].items()}
+        middle = sorted(points.values())[25]
+        assert min(points["heuristic"], points["h"]) > middle
 
 
 def test_fewer_blocks_than_seat_everybody_are_refused() -> None:
