@@ -20,6 +20,7 @@ PROGRAM = Program(
         "resume": Command("train.cli:resume", "Go on with a run that was interrupted."),
         "tournament": Command("train.tournament.cli:tournament", "Play players on the same deals."),
         "heuristic": Command("train.heuristic:heuristic", "Fit the heuristic player's models."),
+        "exact": Command("train.exact.cli:exact", "Measure players against exact solutions."),
         "bench": Command("train.bench:bench", "Measure the speed of tournaments here."),
     },
 )
