@@ -120,7 +120,7 @@ def make_imported(spec: str, seed: int | None = None) -> Agent:
     cls = _find(spec, _import(spec, found[1]), found[2])
     try:
         player = cls(seed=seed) if _takes_seed(cls) else cls()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise OhHellError(f"player {spec!r} cannot be made: {_named(error)}") from error
     if isinstance(player, Agent):
         return player
@@ -140,7 +140,7 @@ def _import(spec: str, module: str) -> Any:
         raise OhHellError(
             f"player {spec!r}: there is no module {missing!r} on Python's path{_near(missing)}"
         ) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise OhHellError(f"player {spec!r} cannot be imported: {_named(error)}") from error
 
 

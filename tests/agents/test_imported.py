@@ -134,3 +134,15 @@ def test_what_cannot_be_imported_is_explained(spec: str, message: str) -> None:
 def test_it_cannot_be_saved(tmp_path: Path) -> None:
     with pytest.raises(OhHellError, match="OnlyAct cannot be saved"):
         agents.make("their_bots.clever:OnlyAct").save(tmp_path / "x")
+
+
+class Exits:
+    """Ends the program where it should become a player."""
+
+    def __init__(self) -> None:
+        raise SystemExit(3)
+
+
+def test_a_class_that_ends_the_program_is_told_in_one_line() -> None:
+    with pytest.raises(OhHellError, match="cannot be made: SystemExit"):
+        agents.make(f"{__name__}:Exits")

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from agents.saved import is_there
 from train.tournament.entrants import Entrant, EntrantLike
 
 _MISSING = object()
@@ -37,7 +38,7 @@ def _fingerprint(wish: EntrantLike, entrant: Entrant) -> str:
         kind = type(spec)
         return f"class {kind.__module__}.{kind.__qualname__} {_own(spec)}".strip()
     path = Path(spec)
-    if path.exists() and getattr(type(entrant.player), "kind", "") != spec:
+    if is_there(path) and getattr(type(entrant.player), "kind", "") != spec:
         return f"files {_digest(path)}"
     return f"player {spec} {_own(entrant.player)}".strip()
 

@@ -92,7 +92,9 @@ def _standings(data: dict[str, Any]) -> Table:
             f"{row['difference']:+.{digits}f}{_half(row['difference_ci95'], digits)}"
         ),
         "made": lambda row: f"{row['made_rate']:.3f}",
-        "wins": lambda row: f"{row['win_share']:.{digits + 1}f}" + _half(row["win_share_ci95"]) * game,
+        "wins": lambda row: (
+            f"{row['win_share']:.{digits + 1}f}" + _half(row["win_share_ci95"]) * game
+        ),
     }
     if any("settlement" in row for _, row in rows):
         columns["paid"] = lambda row: f"{row['settlement']:+.0f}{_half(row['settlement_ci95'], 0)}"

@@ -97,8 +97,8 @@ def run_tournament(
             hold at any time. None: no.
         anchor: Entrant that is the zero of the ratings; None: the one called "random", if any.
         executor: "inline" (this process), "processes" or "ray"; None: by the number of workers.
-        address: Of the Ray cluster, "auto", "host:port" or "ray://host:port"; None: a Ray of its own
-            on this machine. See docs/cluster.md.
+        address: Of the Ray cluster, "auto", "host:port" or "ray://host:port"; None: a Ray of its
+            own on this machine. See docs/cluster.md.
 
     Raises:
         OtherTournamentError: The store holds another tournament.
