@@ -224,7 +224,7 @@ class _Desk:
         elif not self.searched and int(self.tally["count"][0]) == 1:
             notes.append("there is no other choice")
         elif not self.searched:
-            notes.append("bid by the heuristic player (bids=policy)")
+            notes.append("bid as the heuristic player does (bids=search would search)")
         elif state == LOOSE:
             notes.append("no deal fits all that was played: worlds keep only the numbers of cards")
         if self.searched and self.settings.ms is not None:

@@ -19,15 +19,15 @@ class SearchSettings:
 
     method: Literal["flat", "tree"] = "flat"
     """Every action in the same worlds ("flat"), or information-set tree search ("tree")."""
-    worlds: int = 30
+    worlds: int = 40
     """Worlds in which the actions are compared ("flat")."""
-    iterations: int = 150
+    iterations: int = 200
     """Iterations, each in a world of its own ("tree")."""
     ms: float | None = None
     """Milliseconds for a decision instead of a number of worlds or iterations. What is decided then
     depends on the machine."""
-    bids: Literal["search", "policy"] = "search"
-    """Whether bids are searched like cards, or are those of the heuristic player."""
+    bids: Literal["policy", "search"] = "policy"
+    """Whether bids are those of the heuristic player, or searched like cards."""
     playout: Literal["heuristic", "random"] = "heuristic"
     """Who plays the deals out."""
     objective: Literal["points", "relative", "win"] = "points"
@@ -35,9 +35,9 @@ class SearchSettings:
     the whole game."""
     inference: bool = True
     """Whether worlds are weighted by how likely the bids are that were made in them."""
-    chains: int = 4
+    chains: int = 12
     """Walks through the worlds, with inference."""
-    swaps: int = 8
+    swaps: int = 12
     """Exchanges of cards from one world to the next of a walk."""
     temperature: float = 1.2
     """How far bids are taken to stray from the best one: points of expectation, where missing the

@@ -57,7 +57,7 @@ HIDDEN = np.dtype(
 
 _TRIES = 64
 """Worlds that may be rejected in a row before exchanges of cards take over."""
-_EXCHANGES = 12
+_EXCHANGES = 8
 """Exchanges for each unseen card, until a world counts as drawn at random."""
 _LOG_FACTORIAL = np.array([math.lgamma(n + 1.0) for n in range(65)])
 _UNIT = 2.0**-53
@@ -387,21 +387,34 @@ def exchange(hidden, players, hands):
         The holders whose cards changed, as a mask of seats and stock; empty if none did.
     """
     hidden.old[:] = hands
+    if hidden.narrow >= 2 and below(hidden, 4) == 0:
+        return _rotate(hidden, players, hands)
+    dealt = hidden.unseen & ~hands[STOCK]
+    if dealt == ZERO:
+        return ZERO
+    first = nth(dealt, below(hidden, count(dealt)))
+    one = _holder(hands, players, first)
+    others = hidden.unseen & ~hands[one]
+    if others == ZERO:
+        return ZERO
+    second = nth(others, below(hidden, count(others)))
+    two = _holder(hands, players, second)
+    return _move(hidden, hands, first, one, two, second, two, one)
+
+
+@inline
+def _rotate(hidden, players, hands):
+    """Moves a card from each of three holders to the next one, if that fits."""
     size = hidden.num_unseen
     first = nth(hidden.unseen, below(hidden, size))
     second = nth(hidden.unseen, below(hidden, size))
-    one, two = _holder(hands, players, first), _holder(hands, players, second)
-    if one == two:
-        return ZERO
-    if hidden.narrow < 2 or below(hidden, 4) > 0:
-        return _move(hidden, hands, first, one, two, second, two, one)
     third = nth(hidden.unseen, below(hidden, size))
+    one, two = _holder(hands, players, first), _holder(hands, players, second)
     three = _holder(hands, players, third)
-    if three in (one, two):
+    if one == two or three in (one, two) or has(hidden.barred[one], third):
         return ZERO
     changed = _move(hidden, hands, first, one, two, second, two, three)
-    if changed == ZERO or has(hidden.barred[one], third):
-        hands[:] = hidden.old
+    if changed == ZERO:
         return ZERO
     hands[three] = hands[three] & ~bit(third)
     hands[one] = hands[one] | bit(third)
