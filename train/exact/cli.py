@@ -48,7 +48,7 @@ def exact(
 
 
 def _one_card(names: Sequence[str], rules: Rules, seed: int) -> None:
-    print(f"One-card deals of {title(rules)}, {rules.players} players: points, eldest to dealer")
+    print(f"One-card deals of {title(rules)}: points, eldest to dealer")
     print(_line("the best bids", solve(rules).values))
     for name in names:
         standing = value_of(name, rules, seed=seed)
