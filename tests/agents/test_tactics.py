@@ -1,8 +1,8 @@
 """Positions that a good player finds obvious, each with its reason in words of the card table.
 
 In each of them the right answer is right whatever the hidden cards are, or as good as always; none
-is a matter of taste. Seat 0 is eldest unless a dealer is named. (P76 and P77, worlds that fit and no
-peeking, are in ``test_worlds.py`` and ``test_search.py``.)
+is a matter of taste. Seat 0 is eldest unless a dealer is named. (P76 and P77, worlds that fit and
+no peeking, are in ``test_worlds.py`` and ``test_search.py``.)
 """
 
 from __future__ import annotations
@@ -548,7 +548,7 @@ def _cases() -> Iterator[Any]:
             yield pytest.param(position, player, marks=marks, id=f"{kind}: {position.name}")
 
 
-@pytest.mark.parametrize(("position", "player"), _cases())
+@pytest.mark.parametrize(("position", "player"), list(_cases()))
 def test_obvious(position: Position, player: str) -> None:
     game = position.game()
     legal = [action_name(action, game.rules.pack) for action in game.legal_actions()]
