@@ -30,7 +30,7 @@ class HeuristicAgent(Agent):
     >>> agent = HeuristicAgent()
     >>> agent.begin("oh_hell")
     >>> agent.act_batch(tables.observations, tables.action_masks).tolist()
-    [61, 61]
+    [61, 60]
     """
 
     kind = "heuristic"

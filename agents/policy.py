@@ -164,6 +164,7 @@ def card_values(row, rules, models, values):
     legal = distinct(_top_trump(row, sight) if wants == size else row.legal, sight, row)
     spoil = _SPOIL if sight.wanted > left else -_SPOIL  # too many wanted: take them away
     best, most, place, hand = np.int64(-1), 0.0, 0, sight.hand
+    last, last_now = np.int64(-13), -1.0
     while hand != ZERO:
         card = lowest(hand)
         hand = hand & (hand - ONE)
@@ -174,11 +175,32 @@ def card_values(row, rules, models, values):
                 without(spread[wins], size, chances[wins, place], rest)
                 chance = now if wins else 1.0 - now
                 value += chance * expected(rest, left, points, won + wins)
+            if now == last_now and card // 13 == last // 13 and (now == 0.0 or now == 1.0):
+                keep = _better_kept(points, won + np.int64(now), wants - np.int64(now), left)
+                if keep < 0:
+                    value = max(value, values[last] + 2.0 * _SAME)
+                elif keep > 0:
+                    value = min(value, values[last])
             values[card] = value
+            last, last_now = card, now
             if best < 0 or value > most + _SAME:
                 best, most = card, value
         place += 1
     return best
+
+
+@inline
+def _better_kept(points, won, wants, left):
+    """Returns which of two cards of a suit is better kept where both do the same now.
+
+    Returns:
+        1 the higher one (all that is left is wanted), -1 the lower one (nothing is), 0 it depends.
+    """
+    if wants == 0 and points[won] >= points[won + 1]:
+        return -1
+    if wants == left and points[won + left] > points[won + left - 1]:
+        return 1
+    return 0
 
 
 @inline
