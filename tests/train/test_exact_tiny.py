@@ -20,7 +20,7 @@ from tests.train.players import Highest, Lowest  # noqa: E402
 from tests.train.test_exact_one_card import best_bidder  # noqa: E402
 from train.__main__ import main  # noqa: E402
 from train.exact import value_of  # noqa: E402
-from train.exact.tiny import OhHellState, game_of, nash_conv, policy_of  # noqa: E402
+from train.exact.tiny import OhHellState, game_of, nash_conv, policy_of, tree_of  # noqa: E402
 
 
 def tiny(suits: int, ranks: int, size: int = 1, players: int = 3, **changes: Any) -> Rules:
@@ -96,26 +96,72 @@ def test_legal_actions_and_points_are_ours_and_the_referees(name: str) -> None:
     assert dealers == ({1} if name == "fixed dealer" else {0, 1, 2} | dealers)
 
 
-def uniform(rules: Rules) -> float:
-    game = game_of(rules)
+def uniform(game: Any) -> float:
     return pyspiel.nash_conv(game, pyspiel.UniformRandomPolicy(game))
 
 
-def theirs(suits: int, ranks: int) -> float:
+def theirs(suits: int, ranks: int) -> Any:
     parts = {"players": 3, "num_suits": suits, "num_cards_per_suit": ranks, "num_tricks_fixed": 1}
-    game = pyspiel.load_game("oh_hell", parts)
-    return pyspiel.nash_conv(game, pyspiel.UniformRandomPolicy(game))
+    return pyspiel.load_game("oh_hell", parts)
 
 
 def test_nash_conv_of_chance_is_that_of_openspiels_oh_hell() -> None:
-    assert uniform(tiny(2, 2)) == pytest.approx(11.25)
-    assert theirs(2, 2) == pytest.approx(11.25)
+    game = game_of(tiny(2, 2))
+    for each in (game, tree_of(game).game, theirs(2, 2)):
+        assert uniform(each) == pytest.approx(11.25)
+
+
+def test_nash_conv_of_chance_in_a_larger_pack() -> None:
+    assert uniform(tree_of(game_of(tiny(2, 3))).game) == pytest.approx(8.25)
 
 
 @pytest.mark.slow
-def test_nash_conv_of_chance_in_a_larger_pack() -> None:
-    assert uniform(tiny(2, 3)) == pytest.approx(8.25)
-    assert theirs(2, 3) == pytest.approx(8.25)
+@pytest.mark.parametrize(("suits", "ranks", "known"), [(2, 5, 7.68), (4, 3, 6.87)])
+def test_nash_conv_of_chance_in_packs_that_are_not_so_tiny(
+    suits: int, ranks: int, known: float
+) -> None:
+    tree = tree_of(game_of(tiny(suits, ranks, first_dealer=0)))
+    assert uniform(tree.game) == pytest.approx(known, abs=0.005)
+
+
+@pytest.mark.parametrize("name", ["hook", "late trump", "all dealt", "chance suit"])
+def test_a_tree_is_the_game_that_it_was_made_of(name: str) -> None:
+    rules = (VARIANTS | LARGER)[name].replace(first_dealer=0)
+    tree, rng = tree_of(game_of(rules, rules.schedule.sizes[0])), random.Random(6)
+    for _ in range(60):
+        ours = game_of(rules, rules.schedule.sizes[0]).new_initial_state()
+        same = tree.game.new_initial_state()
+        while not ours.is_terminal():
+            assert same.current_player() == ours.current_player()
+            if ours.is_chance_node():
+                assert dict(same.chance_outcomes()) == pytest.approx(dict(ours.chance_outcomes()))
+                action = code = rng.choice(ours.legal_actions())
+            else:
+                assert (
+                    same.information_state_string() == tree.names[ours.node.knows(ours.node.seat)]
+                )
+                codes = {tree.codes[action]: action for action in ours.legal_actions()}
+                assert sorted(codes) == same.legal_actions()
+                code, action = rng.choice(sorted(codes.items()))
+                assert same.action_to_string(code) == str(action)
+            ours.apply_action(action)
+            same.apply_action(code)
+        assert same.is_terminal() and same.returns() == ours.returns()
+
+
+@pytest.mark.parametrize("name", ["hook", pytest.param("all dealt", marks=pytest.mark.slow)])
+def test_nash_conv_of_a_tree_is_that_of_the_game(name: str) -> None:
+    rules = (VARIANTS | LARGER)[name].replace(first_dealer=0)
+    game = game_of(rules, rules.schedule.sizes[0])
+    tree = tree_of(game)
+    policy = policy_of(make("random", seed=1), tree, samples=3)
+    for knows, shares in policy_of(make("heuristic", seed=1), tree).items():
+        if knows.startswith("1"):
+            policy[knows] = shares
+    same = {tree.names[k]: [(tree.codes[a], p) for a, p in row] for k, row in policy.items()}
+    ours = pyspiel.nash_conv(game, pyspiel.TabularPolicy(policy))
+    assert pyspiel.nash_conv(tree.game, pyspiel.TabularPolicy(same)) == pytest.approx(ours)
+    assert ours > 1
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -141,12 +187,11 @@ def test_in_deals_of_two_cards_the_heuristic_player_is_nearer_to_optimal_than_ot
 
 
 def test_a_player_with_chance_is_asked_often() -> None:
-    game = game_of(VARIANTS["no trump"])
-    policy = policy_of(make("random", seed=1), game, samples=400)
-    shares = [share for row in policy.policy_table().values() for _, share in row]
-    assert min(shares) > 0.4
+    tree = tree_of(game_of(VARIANTS["no trump"]))
+    policy = policy_of(make("random", seed=1), tree, samples=400)
+    assert min(share for row in policy.values() for _, share in row) > 0.4
     assert nash_conv(make("random", seed=1), VARIANTS["no trump"], samples=400) == pytest.approx(
-        uniform(VARIANTS["no trump"]), abs=0.6
+        uniform(tree.game), abs=0.6
     )
 
 
@@ -169,7 +214,7 @@ def test_known_to_openspiel_by_name() -> None:
 def test_what_is_not_tiny_is_refused() -> None:
     with pytest.raises(RulesError, match="take a smaller pack"):
         game_of("oh_hell", 5)
-    with pytest.raises(RulesError, match=r"NashConv: .* deals are too many"):
+    with pytest.raises(RulesError, match=r"a tree of .* deals is too large"):
         nash_conv(Lowest(0), "oh_hell", 1)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -27,8 +27,10 @@ from ohhell_env.actions import NUM_ACTIONS, action_name
 from ohhell_env.cards import Card, card_name, suit_of
 from ohhell_env.engine import batch
 from ohhell_env.engine.encode import MARGIN, new_buffer
+from ohhell_env.engine.layout import ILLEGAL, Phase, Rows, new_games
 from ohhell_env.errors import OhHellError, RulesError
 from ohhell_env.game import Game
+from ohhell_env.illegal import explain_illegal
 from ohhell_env.observation import Layout, layout_of
 from ohhell_env.rules import Rules, RulesLike, as_rules
 from ohhell_env.schedule import TrumpSource
@@ -40,12 +42,14 @@ except ModuleNotFoundError:
         "the export to OpenSpiel needs the package open-spiel; install ohhell-env[bench]"
     ) from None
 
+Hands = tuple[tuple[Card, ...], ...]
+
 NAME = "ohhell_env"
 _BY_CHANCE = (TrumpSource.TURNED_CARD, TrumpSource.DEALER_CARD, TrumpSource.RANDOM_SUIT)
 MOST_OUTCOMES = 100_000
 """Most different hands that chance may deal."""
-MOST_DEALS = 100_000
-"""Most different deals of which ``nash_conv`` goes through every course."""
+MOST_DEALS = 20_000
+"""Most different deals that ``tree_of`` writes out."""
 _TYPE = pyspiel.GameType(
     short_name=NAME,
     long_name="Oh Hell, one deal, by ohhell_env",
@@ -74,12 +78,21 @@ class _Setting:
     """A table at which nothing has happened yet; not to be played at."""
     source: TrumpSource
     layout: Layout
+    rows: Rows
+    """One ``GAME`` row to work on."""
+    texts: dict[str, str]
+    """What seats know, each once."""
 
     @classmethod
     def of(cls, rules: Rules, hand_size: int) -> Self:
         table = Game(rules, seed=0, episode="deal", hand_size=hand_size)
         layout = layout_of(rules, "default", hand_size)
-        return cls(rules, hand_size, table, table.trump_source, layout)
+        return cls(rules, hand_size, table, table.trump_source, layout, new_games(1), {})
+
+    def lay(self, record: bytes) -> Rows:
+        """Returns a record laid out to work on, until the next one is."""
+        self.rows.view(np.uint8)[:] = np.frombuffer(record, np.uint8)
+        return self.rows
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self  # OpenSpiel copies states deeply
@@ -160,37 +173,75 @@ def _info(setting: _Setting) -> pyspiel.GameInfo:
 
 
 class _Node:
-    """A moment of a deal; OpenSpiel comes back to it many times, so what follows is kept."""
+    """A moment of a deal; OpenSpiel comes back to it many times, so what follows is kept.
+
+    A deal that is dealt is the bytes of its ``GAME`` record: there are very many of them.
+    """
+
+    __slots__ = (
+        "_knows",
+        "_legal",
+        "_next",
+        "dealer",
+        "hands",
+        "over",
+        "record",
+        "seat",
+        "setting",
+    )
 
     def __init__(
         self,
         setting: _Setting,
         dealer: int | None,
-        hands: tuple[tuple[Card, ...], ...] = (),
-        table: Game | None = None,
+        hands: Hands = (),
+        record: bytes | None = None,
     ) -> None:
-        self.setting, self.dealer, self.hands = setting, dealer, hands
-        self.table = table
-        """None while chance deals."""
-        self.over = table is not None and table.over
-        self.seat = pyspiel.PlayerId.CHANCE if table is None else table.seat
-        if self.over:
-            self.seat = pyspiel.PlayerId.TERMINAL
-        self._next: dict[int, _Node] = {}
+        self.setting, self.dealer, self.hands, self.record = setting, dealer, hands, record
+        self.over = False
+        self.seat: int = pyspiel.PlayerId.CHANCE
+        if record is not None:
+            row = setting.lay(record)[0]
+            self.over = bool(row["phase"] == Phase.OVER)
+            self.seat = pyspiel.PlayerId.TERMINAL if self.over else int(row["seat"])
+        self._next: dict[int, _Node] | None = None
+        self._legal: list[int] | None = None
+        self._knows: str | None = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self  # nothing that can be seen of it ever changes
 
-    @functools.cached_property
+    @property
+    def table(self) -> Game | None:
+        """A table of ours at this moment; None while chance deals."""
+        if self.record is None:
+            return None
+        table = self.setting.table.copy()
+        table.state.view(np.uint8)[:] = np.frombuffer(self.record, np.uint8)
+        return table
+
+    @property
+    def points(self) -> list[float]:
+        """Points by seat; zeros before the end."""
+        if self.record is None or not self.over:
+            return [0.0] * self.setting.rules.players
+        row = self.setting.lay(self.record)[0]
+        return [float(points) for points in row["points"][: self.setting.rules.players]]
+
+    @property
     def legal(self) -> list[int]:
         """Action codes, or the numbers of what chance may do."""
-        if self.table is not None:
-            return self.table.legal_actions()
-        return [place for place, (_, weight) in enumerate(self.options) if weight]
+        if self._legal is None:
+            table = self.table
+            self._legal = (
+                [place for place, (_, weight) in enumerate(self.options()) if weight]
+                if table is None
+                else table.legal_actions()
+            )
+        return self._legal
 
-    @functools.cached_property
     def options(self) -> Sequence[tuple[Any, int]]:
-        """What chance chooses from, each with its weight."""
+        """Returns what chance chooses from, each with its weight."""
         setting = self.setting
         rules, source = setting.rules, setting.source
         if self.dealer is None:
@@ -206,18 +257,24 @@ class _Node:
 
     def after(self, action: int) -> _Node:
         """Returns the moment after an action."""
+        if self._next is None:
+            self._next = {}
         if action not in self._next:
-            self._next[action] = self._play(action) if self.table else self._deal(action)
+            self._next[action] = self._deal(action) if self.record is None else self._play(action)
         return self._next[action]
 
     def _play(self, action: int) -> _Node:
-        assert self.table is not None
-        table = self.table.copy()
-        table.apply(action)
-        return _Node(self.setting, self.dealer, self.hands, table)
+        setting = self.setting
+        assert self.record is not None
+        rows = setting.lay(self.record)
+        if batch.step_one(rows, setting.table.compiled, action) == ILLEGAL:
+            table = self.table
+            assert table is not None
+            raise explain_illegal(table, action)
+        return _Node(setting, self.dealer, self.hands, rows.tobytes())
 
     def _deal(self, action: int) -> _Node:
-        setting, (choice, _) = self.setting, self.options[action]
+        setting, (choice, _) = self.setting, self.options()[action]
         if self.dealer is None:
             return _Node(setting, choice)
         if len(self.hands) == setting.rules.players:
@@ -227,19 +284,19 @@ class _Node:
             return _Node(setting, self.dealer, hands)
         return self._opened(hands, None)
 
-    def _opened(self, hands: tuple[tuple[Card, ...], ...], choice: Any) -> _Node:
+    def _opened(self, hands: Hands, choice: Any) -> _Node:
         table = self.setting.table.copy()
         wish = "trump" if self.setting.source is TrumpSource.RANDOM_SUIT else "turned"
         # the same seed every time: of several deals of this size in the schedule the same one
         table.reset(0, dealer=self.dealer, hands=hands, **{wish: choice})
-        return _Node(self.setting, self.dealer, hands, table)
+        return _Node(self.setting, self.dealer, hands, table.state.tobytes())
 
     def name(self, action: int) -> str:
         """Returns an action, or what chance does, in words."""
         pack = self.setting.rules.pack
-        if self.table is not None:
+        if self.record is not None:
             return action_name(action, pack)
-        choice, _ = self.options[action]
+        choice, _ = self.options()[action]
         if self.dealer is None:
             return f"seat {choice} deals"
         if len(self.hands) < self.setting.rules.players:
@@ -248,25 +305,21 @@ class _Node:
 
     def question(self, seat: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         """Returns a seat's view and action mask, int8 (L,) and (A,); zeros while chance deals."""
-        layout = self.setting.layout
+        setting, layout = self.setting, self.setting.layout
         view, mask = new_buffer(1, layout.length), new_buffer(1, layout.num_actions)
-        if self.table is not None:
-            batch.observe_one(
-                self.table.state, self.table.compiled, layout.compiled(), seat, view, mask
-            )
+        if self.record is not None:
+            rows = setting.lay(self.record)
+            batch.observe_one(rows, setting.table.compiled, layout.compiled(), seat, view, mask)
         return view[:-MARGIN], mask[:-MARGIN]
 
     def knows(self, seat: int) -> str:
         """Returns what a seat knows as text: seat and view, the whole public history in it."""
-        return self.own_knowledge if seat == self.seat else self._knows(seat)
-
-    @functools.cached_property
-    def own_knowledge(self) -> str:
-        """What the seat to act knows."""
-        return self._knows(self.seat)
-
-    def _knows(self, seat: int) -> str:
-        return f"{seat}:{self.question(seat)[0].tobytes().hex()}"
+        if seat == self.seat and self._knows is not None:
+            return self._knows
+        text = f"{seat}:{self.question(seat)[0].tobytes().hex()}"
+        if seat == self.seat:
+            self._knows = text = self.setting.texts.setdefault(text, text)
+        return text
 
 
 class OhHellState(pyspiel.State):
@@ -288,19 +341,16 @@ class OhHellState(pyspiel.State):
 
     def returns(self) -> list[float]:
         """Returns the points by seat; zeros before the end."""
-        node = self.node
-        if node.table is None or not node.over:
-            return [0.0] * node.setting.rules.players
-        return [float(points) for points in node.table.points]
+        return self.node.points
 
     def _legal_actions(self, player: int) -> list[int]:
         return self.node.legal
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
         """Returns what chance may do now, with the chance of each."""
-        node = self.node
-        whole = sum(weight for _, weight in node.options)
-        return [(place, node.options[place][1] / whole) for place in node.legal]
+        options = self.node.options()
+        whole = sum(weight for _, weight in options)
+        return [(place, weight / whole) for place, (_, weight) in enumerate(options) if weight]
 
     def _apply_action(self, action: int) -> None:
         self.node = self.node.after(action)
@@ -354,40 +404,113 @@ def game_of(rules: RulesLike, hand_size: int = 1, players: int | None = None) ->
     return OhHellGame({"hand_size": hand_size}, rules=as_rules(rules, players))
 
 
-def _decisions(node: _Node) -> Iterator[_Node]:
-    """Yields every moment from one on in which a seat decides."""
-    if node.over:
-        return
-    if node.table is not None:
-        yield node
-    for action in node.legal:
-        yield from _decisions(node.after(action))
+@dataclass(frozen=True)
+class Tree:
+    """A deal written out as a plain tree, which OpenSpiel goes through by itself, far faster."""
+
+    game: pyspiel.Game
+    """OpenSpiel's "efg_game"."""
+    rules: Rules
+    names: dict[str, str]
+    """What a seat knows, as our game says it -> as this one does."""
+    codes: dict[int, int]
+    """Our action code -> its action."""
+    questions: dict[str, tuple[int, NDArray[np.int8], NDArray[np.int8]]]
+    """What a seat knows, as our game says it -> seat, view, action mask."""
 
 
-def policy_of(agent: Agent, game: OhHellGame, samples: int = 1) -> pyspiel.TabularPolicy:
+def tree_of(game: OhHellGame) -> Tree:
+    """Returns one of our games as a plain tree.
+
+    Raises:
+        RulesError: There are too many deals.
+    """
+    deals = game.setting.deals()
+    if deals > MOST_DEALS:
+        raise RulesError(
+            f"a tree of {deals:,.0f} deals is too large, at most {MOST_DEALS:,} are allowed; take "
+            "a smaller pack (pack.suits, pack.ranks), fewer players or a smaller hand size"
+        )
+    writer = _Writer(game.num_players())
+    nodes = [game.root]
+    while nodes:
+        node = nodes.pop()
+        nodes += reversed(writer.add(node))
+    tree = pyspiel.load_efg_game("\n".join(writer.lines) + "\n")
+    return Tree(tree, game.setting.rules, writer.names, writer.codes, writer.questions)
+
+
+class _Writer:
+    """Writes nodes, from the root down and from left to right, in Gambit's format EFG 2.
+
+    OpenSpiel numbers the actions of such a game as their labels come up and takes the children of a
+    node to stand in the order of these numbers. It names what a seat knows by the seat (twice), its
+    number and its label.
+    """
+
+    def __init__(self, players: int) -> None:
+        seats = " ".join(f'"{seat}"' for seat in range(players))
+        self.lines = [f'EFG 2 R "deal" {{ {seats} }}']
+        self.names: dict[str, str] = {}
+        self.codes: dict[int, int] = {}
+        self.questions: dict[str, tuple[int, NDArray[np.int8], NDArray[np.int8]]] = {}
+        self._known = [0] * players
+
+    def add(self, node: _Node) -> list[_Node]:
+        """Writes a node and returns its children, which are to be written next in this order."""
+        number = len(self.lines)
+        if node.over:
+            points = " ".join(str(points) for points in node.points)
+            self.lines.append(f't "" {number} "" {{ {points} }}')
+            return []
+        if node.record is None:
+            actions, options = node.legal, node.options()
+            whole = sum(weight for _, weight in options)
+            chances = " ".join(f'"{place}" {options[place][1]}/{whole}' for place in actions)
+            self.lines.append(f'c "" {number} "" {{ {chances} }} 0')
+        else:
+            label = self._label(node)
+            actions = sorted(node.legal, key=self.codes.__getitem__)
+            named = " ".join(f'"{action}"' for action in actions)
+            self.lines.append(f'p "" {node.seat + 1} {label} "{label}" {{ {named} }} 0')
+        return [node.after(action) for action in actions]
+
+    def _label(self, node: _Node) -> str:
+        """Returns the number of what the seat knows, and takes note of it."""
+        seat, knows = node.seat, node.knows(node.seat)
+        for action in node.legal:
+            self.codes.setdefault(action, len(self.codes))
+        if knows not in self.names:
+            self._known[seat] += 1
+            self.names[knows] = f"{seat}-{seat}-{self._known[seat]}-{self._known[seat]}"
+            self.questions[knows] = (seat, *node.question(seat))
+        return self.names[knows].rpartition("-")[2]
+
+
+def policy_of(agent: Agent, tree: Tree, samples: int = 1) -> dict[str, list[tuple[int, float]]]:
     """Returns what a player does in every situation of a game.
 
     Args:
         agent: The player.
-        game: From ``game_of``.
+        tree: From ``tree_of``.
         samples: How often it is asked in each situation; the shares of its answers are its policy.
             Once is right for a player without chance.
+
+    Returns:
+        By what a seat knows, the share of each legal action code; ``pyspiel.TabularPolicy`` of it
+        is a policy of the game that the tree was made of.
     """
-    asked: dict[str, tuple[NDArray[np.int8], NDArray[np.int8]]] = {}
-    for node in _decisions(game.root):
-        if node.own_knowledge not in asked:
-            asked[node.own_knowledge] = node.question(node.seat)
     answers: dict[str, list[tuple[int, float]]] = {}
-    for seat in range(game.num_players()):
-        names = [name for name in asked if name.startswith(f"{seat}:")]
-        agent.begin(game.setting.rules, seat)
-        views, masks = (np.stack([asked[name][part] for name in names]) for part in (0, 1))
+    for seat in range(tree.game.num_players()):
+        asked = {name: rest for name, (who, *rest) in tree.questions.items() if who == seat}
+        agent.begin(tree.rules, seat)
+        views, masks = (np.stack(parts) for parts in zip(*asked.values(), strict=True))
         counts = np.zeros(masks.shape, np.int64)
         for _ in range(samples):
-            counts[np.arange(len(names)), agent.act_batch(views, masks)] += 1
-        for name, mask, row in zip(names, masks, counts, strict=True):
+            counts[np.arange(len(asked)), agent.act_batch(views, masks)] += 1
+        for name, mask, row in zip(asked, masks, counts, strict=True):
             answers[name] = [(int(a), float(row[a] / samples)) for a in np.flatnonzero(mask)]
-    return pyspiel.TabularPolicy(answers)
+    return answers
 
 
 def nash_conv(
@@ -409,14 +532,13 @@ def nash_conv(
         RulesError: Too many deals, or rules that cannot be played.
     """
     rules = as_rules(rules)
-    game = game_of(rules, schedule.hand_sizes(rules)[0] if hand_size is None else hand_size)
-    deals = game.setting.deals()
-    if deals > MOST_DEALS:
-        raise RulesError(
-            f"NashConv: {deals:,.0f} deals are too many, at most {MOST_DEALS:,} are allowed; take "
-            "a smaller pack (pack.suits, pack.ranks), fewer players or a smaller hand size"
-        )
-    return float(pyspiel.nash_conv(game, policy_of(agent, game, samples)))
+    size = schedule.hand_sizes(rules)[0] if hand_size is None else hand_size
+    tree = tree_of(game_of(rules, size))
+    policy = {
+        tree.names[knows]: [(tree.codes[action], share) for action, share in shares]
+        for knows, shares in policy_of(agent, tree, samples).items()
+    }
+    return float(pyspiel.nash_conv(tree.game, pyspiel.TabularPolicy(policy)))
 
 
 pyspiel.register_game(_TYPE, OhHellGame)
