@@ -3,20 +3,26 @@
 # pyright: reportAttributeAccessIssue=false
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
-from agents.base import Actions, Agent, Bytes, Words
+from agents.base import Actions, Agent, Bytes, Words, split_observation
 from agents.engine_players import HEURISTIC
+from agents.explanation import Explanation, explain_values
 from agents.models import fitted
-from agents.policy import heuristic_action
+from agents.policy import bid_values, card_values, heuristic_action
 from agents.view import view_to_row
 from ohhell_env import schedule
 from ohhell_env.engine.caching import entry
-from ohhell_env.engine.layout import Rows, compile_rules, new_games
+from ohhell_env.engine.layout import BID_BASE, NUM_BIDS, Phase, Rows, compile_rules, new_games
 from ohhell_env.errors import IllegalActionError
 from ohhell_env.observation import LAYOUTS, Layout, layout_of
 from ohhell_env.rules import RulesLike
 from ohhell_env.schedule import MAX_HAND_SIZE
+
+_BID = int(Phase.BID)
 
 
 class HeuristicAgent(Agent):
@@ -73,6 +79,30 @@ class HeuristicAgent(Agent):
                 _decide(*views, of_size, compiled, models, self._row, chosen)
         return chosen
 
+    def explain(
+        self, observation: Any, info: Mapping[str, Any] | None = None, word: int | None = None
+    ) -> Explanation:
+        """Returns the expected points of each legal action, and what ``act`` would do.
+
+        Args:
+            observation: As in ``act``.
+            info: As in ``act``.
+            word: Not used: this player leaves nothing to chance.
+
+        Raises:
+            IllegalActionError: As in ``act``.
+        """
+        vector, mask = split_observation(observation, info)
+        action = int(self.act_batch(vector[np.newaxis], mask[np.newaxis])[0])
+        assert self.rules is not None
+        reader = self._reader(len(vector))
+        size = int(vector[reader.hand_size])
+        compiled = compile_rules(self.rules, "deal", None if self._scheduled[size] else size)
+        values = np.full(64 + NUM_BIDS, np.nan)
+        _weigh(vector, mask, reader.sections, compiled, fitted(), self._row, values)
+        weighed = {code: float(values[code]) for code in np.flatnonzero(~np.isnan(values)).tolist()}
+        return explain_values(weighed, self.rules, np.flatnonzero(mask).tolist(), action)
+
     def _reader(self, length: int) -> _Reader:
         reader = self._readers.get(length)
         if reader is None:
@@ -125,6 +155,17 @@ class _Reader:
                 f"observation {int(np.argmin(right))} of the batch is no view of a table of "
                 f"{players} players"
             )
+
+
+@entry
+def _weigh(view, mask, sections, rules, models, scratch, values):
+    """Writes the expected points of each action of a view, at its code."""
+    row = scratch[0]
+    view_to_row(view, mask, sections[0], rules[0], row)
+    if row.phase == _BID:
+        bid_values(row, rules[0], models[0], values[BID_BASE : BID_BASE + NUM_BIDS])
+    else:
+        card_values(row, rules[0], models[0], values[:64])
 
 
 @entry

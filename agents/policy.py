@@ -175,7 +175,8 @@ def card_values(row, rules, models, values):
                 without(spread[wins], size, chances[wins, place], rest)
                 chance = now if wins else 1.0 - now
                 value += chance * expected(rest, left, points, won + wins)
-            if now == last_now and card // 13 == last // 13 and (now == 0.0 or now == 1.0):
+            certain = now * (1.0 - now) == 0.0
+            if certain and now == last_now and card // 13 == last // 13:
                 keep = _better_kept(points, won + np.int64(now), wants - np.int64(now), left)
                 if keep < 0:
                     value = max(value, values[last] + 2.0 * _SAME)

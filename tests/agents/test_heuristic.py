@@ -18,7 +18,7 @@ from ohhell_env.engine.layout import NO_BID, NO_CARD, Phase, new_games
 from ohhell_env.game import Game
 from ohhell_env.rules import Rules
 from ohhell_env.variants import VARIANTS, variants
-from tests.agents.views import decide, states
+from tests.agents.views import decide, states, view
 from tests.helpers import random_rules
 
 FREE = {"bidding": {"hook": "none"}}
@@ -222,3 +222,35 @@ def test_a_hand_size_outside_the_schedule_is_scored_by_its_own_points() -> None:
     game = Game(rules, seed=3, episode="deal", hand_size=12)
     games[:] = game.state
     assert decide(game) == heuristic_action(games[0], game.compiled[0], fitted()[0])
+
+
+# ------------------------------------------------------------------ what it thought
+
+
+def test_explanations_give_the_chosen_action_the_most_points() -> None:
+    game = Game("oh_hell", seed=3, episode="deal", hand_size=7)
+    player = agents.HeuristicAgent()
+    player.begin("oh_hell")
+    while not game.over:
+        told = player.explain(view(game))
+        assert told.chosen == decide(game)
+        assert sorted(thought.action for thought in told.thoughts) == game.legal_actions()
+        values = [thought.value for thought in told.thoughts if thought.value is not None]
+        assert values, "something is weighed"
+        assert values == sorted(values, reverse=True)
+        first = told.thoughts[0]
+        chosen = next(thought for thought in told.thoughts if thought.action == told.chosen)
+        assert first.value == pytest.approx(chosen.value, abs=1e-6)
+        assert told.chosen_name in str(told).splitlines()[0]
+        game.apply(told.chosen)
+
+
+def test_the_value_of_a_bid_is_its_expected_points() -> None:
+    """With the boss trump alone in a one-card deal, a bid of one is made for certain."""
+    game = table("AS / 7D / 9H / 3C", turned="2S", scoring="simple")
+    player = agents.HeuristicAgent()
+    player.begin(game.rules)
+    told = player.explain(view(game))
+    assert told.thoughts[0].name == "bid 1"
+    assert told.thoughts[0].value == pytest.approx(11.0, abs=0.5)
+    assert told.thoughts[1].value < 2.0
