@@ -190,5 +190,5 @@ def _is_player(player: Any) -> bool:
     return any(callable(getattr(player, name, None)) for name in ("act", "act_batch"))
 
 
-def _named(error: Exception) -> str:
+def _named(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
