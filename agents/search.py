@@ -23,7 +23,16 @@ from agents.saved import FORMAT, AgentPath, as_path, plain_state, read_state, re
 from agents.search_beliefs import BELIEF, begin_beliefs
 from agents.search_flat import best_action, search_worlds
 from agents.search_settings import SearchSettings, read_settings, spelled
-from agents.search_table import NUM_ROWS, OBJECTIVES, PLAN, TALLY, VIEW, begin_question, policy_one
+from agents.search_table import (
+    NUM_ROWS,
+    OBJECTIVES,
+    PLAN,
+    TALLY,
+    VIEW,
+    begin_question,
+    expect_bids,
+    policy_one,
+)
 from agents.search_tree import NODE, most_visited, search_tree
 from agents.worlds import HIDDEN, IMPOSSIBLE, LOOSE
 from ohhell_env.engine.layout import Phase, Rows, compile_rules, engine_rows, new_games
@@ -210,8 +219,9 @@ class _Desk:
     def action(self) -> int:
         """Returns what came out for the question."""
         if self.searched:
-            best = most_visited if self.settings.method == "tree" else best_action
-            return int(best(self.tally))
+            if self.settings.method == "tree":
+                return int(most_visited(self.tally))
+            return int(best_action(self.tally, self.plan))
         if int(self.tally["count"][0]) == 1:
             return int(self.tally["actions"][0, 0])
         return int(policy_one(self.games, self.rules, self.models))
@@ -237,6 +247,10 @@ class _Desk:
         self.plan["temperature"] = self.settings.temperature * price / _USUAL_PRICE
         unit = 0.5 if self.settings.objective == "win" else price
         self.plan["price"] = unit
+        expects = view["phase"] == _BID and self.settings.objective != "win"
+        self.plan["prior"] = self.settings.prior if expects else 0.0
+        if expects:
+            expect_bids(self.games, rules, self.models, self.plan, self.tally)
         self.plan["exploration"] = self.settings.exploration * unit
         if self.rest is not None:
             self.plan["rest_sd"] = self.rest.deviation(int(view["deal"]), view["scores"])

@@ -67,33 +67,46 @@ def _add_gaps(tally, values):
 
 
 @inline
-def best_place(tally):
+def _mean(tally, place, prior):
+    """Returns an action's mean value; what was expected of it counts as so many worlds."""
+    visits = max(tally.visits[place] + prior, 1.0)
+    return (tally.totals[place] + prior * tally.prior[place]) / visits
+
+
+@inline
+def best_place(tally, prior):
     """Returns the place of the action of the highest mean among those not dropped."""
-    best = np.int64(0)
-    most = -math.inf
+    best, most = np.int64(0), -math.inf
     for place in range(tally.count):
-        if tally.alive[place] and tally.visits[place] > 0:
-            mean = tally.totals[place] / tally.visits[place]
+        if tally.alive[place]:
+            mean = _mean(tally, place, prior)
             if mean > most + 1e-9:
                 best, most = np.int64(place), mean
     return best
 
 
 @inline
-def _drop(tally, plan):
-    """Drops the actions clearly behind the best, by paired differences; returns how many stay.
+def _error(tally, best, place, price):
+    """Returns the standard error of the difference of two actions' means.
 
     One difference of the price of a missed bid is counted beside those seen: that a few worlds all
     end alike does not mean that all others do.
     """
-    best, size = best_place(tally), np.float64(tally.worlds)
-    stay = np.int64(0)
+    size = np.float64(tally.worlds)
+    gap = (tally.totals[best] - tally.totals[place]) / size
+    square = (tally.gaps[best, place] + price * price) / size
+    return math.sqrt(max(square - gap * gap, 0.0) / max(size - 1.0, 1.0))
+
+
+@inline
+def _drop(tally, plan):
+    """Drops the actions clearly behind the best, by paired differences; returns how many stay."""
+    best, stay = best_place(tally, plan.prior), np.int64(0)
     for place in range(tally.count):
         if tally.alive[place]:
-            gap = (tally.totals[best] - tally.totals[place]) / size
-            square = (tally.gaps[best, place] + plan.price * plan.price) / size
-            error = math.sqrt(max(square - gap * gap, 0.0) / (size - 1.0))
-            if place != best and gap > plan.race * error:
+            gap = _mean(tally, best, plan.prior) - _mean(tally, place, plan.prior)
+            behind = gap > plan.race * _error(tally, best, place, plan.price)
+            if place != best and behind:
                 tally.alive[place] = 0
             else:
                 stay += 1
@@ -101,6 +114,6 @@ def _drop(tally, plan):
 
 
 @entry
-def best_action(tally):
+def best_action(tally, plan):
     """Returns the code of the action that came out best."""
-    return tally[0].actions[best_place(tally[0])]
+    return tally[0].actions[best_place(tally[0], plan[0].prior)]

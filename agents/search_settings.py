@@ -26,8 +26,8 @@ class SearchSettings:
     ms: float | None = None
     """Milliseconds for a decision instead of a number of worlds or iterations. What is decided then
     depends on the machine."""
-    bids: Literal["policy", "search"] = "policy"
-    """Whether bids are those of the heuristic player, or searched like cards."""
+    bids: Literal["search", "policy"] = "search"
+    """Whether bids are searched like cards, or are those of the heuristic player."""
     playout: Literal["heuristic", "random"] = "heuristic"
     """Who plays the deals out."""
     objective: Literal["points", "relative", "win"] = "points"
@@ -46,6 +46,10 @@ class SearchSettings:
     """Chance that a seat bids for no reason at all."""
     race: float = 3.0
     """Standard errors behind the best at which an action is dropped ("flat"); 0: never."""
+    prior: float = 80.0
+    """Where bids are searched for points: what the heuristic player expects of a bid counts as so
+    many worlds ("flat"), and bids that it finds hopeless are not tried. 0: all are, and its
+    expectation does not count."""
     exploration: float = 0.7
     """How far the tree tries what looks worse, in units of the price of a missed bid."""
     others: Literal["policy", "tree"] = "policy"
@@ -66,6 +70,7 @@ class SearchSettings:
         _check("temperature", self.temperature, 0.001, 1e6)
         _check("floor", self.floor, 1e-6, 1.0)
         _check("race", self.race, 0.0, 1e6)
+        _check("prior", self.prior, 0.0, 1e6)
         _check("exploration", self.exploration, 0.0, 1e6)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from agents.chances import distinct, look
 from agents.engine_players import HEURISTIC, random_action
-from agents.policy import heuristic_action
+from agents.policy import bid_values, heuristic_action
 from agents.view import view_to_row
 from agents.worlds import read_hidden, set_trump
 from ohhell_env.engine import kernel
@@ -45,6 +45,7 @@ PLAN = np.dtype(
         ("floor", _F8),
         ("race", _F8),  # standard errors behind the best at which an action is dropped; 0: never
         ("rest_sd", _F8),  # of a seat's points in the deals after this one; 0: there is none
+        ("prior", _F8),  # worlds' worth of weight of the heuristic player's own values of bids
         ("price", _F8),  # of missing a usual bid by one trick, in units of the objective
         ("exploration", _F8),  # of the tree, in units of the objective
         ("others", _I8),  # 1: the tree branches at other seats, too; 0: they play as in play-outs
@@ -56,8 +57,9 @@ TALLY = np.dtype(
     [
         ("count", _I8),  # actions
         ("actions", _I8, MOST_ACTIONS),  # their codes
+        ("prior", _F8, MOST_ACTIONS),  # what the heuristic player expects of each bid
         ("worlds", _I8),
-        ("alive", _I8, MOST_ACTIONS),  # 0: dropped from the race
+        ("alive", _I8, MOST_ACTIONS),  # 0: not tried, or dropped from the race
         ("visits", _I8, MOST_ACTIONS),  # deals played out after an action
         ("totals", _F8, MOST_ACTIONS),  # sum of their values
         ("squares", _F8, MOST_ACTIONS),  # sum of the squares
@@ -68,6 +70,8 @@ TALLY = np.dtype(
 )
 
 _BID, _PLAY = int(Phase.BID), int(Phase.PLAY)
+_HOPELESS = 1.0
+"""Prices of a missed bid by which a hopeless bid is behind."""
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(16)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 _ROOT_HALF = math.sqrt(0.5)
@@ -108,6 +112,7 @@ def begin_question(views, masks, index, sections, rules, games, hidden, tally, w
 def clear(tally):
     """Empties a tally."""
     tally.count, tally.worlds = 0, 0
+    tally.prior[:] = 0.0
     tally.alive[:] = 0
     tally.visits[:] = 0
     tally.totals[:] = 0.0
@@ -121,6 +126,23 @@ def clear(tally):
 def policy_one(games, rules, models):
     """Returns what the heuristic player does in the question's place."""
     return heuristic_action(games[VIEW], rules[0], models[0])
+
+
+@entry
+def expect_bids(games, rules, models, plan, tally):
+    """Notes what the heuristic player expects of each bid, and leaves out those it finds hopeless.
+
+    Nothing is left out where its expectation counts for nothing.
+    """
+    values = np.empty(NUM_BIDS)
+    bid_values(games[VIEW], rules[0], models[0], values)
+    told, most = tally[0], -math.inf
+    for place in range(told.count):
+        told.prior[place] = values[told.actions[place] - BID_BASE]
+        most = max(most, told.prior[place])
+    for place in range(told.count):
+        if plan[0].prior > 0.0 and told.prior[place] < most - _HOPELESS * plan[0].price:
+            told.alive[place] = 0
 
 
 @entry
@@ -221,5 +243,6 @@ def allowed(row, tally):
     base = np.int64(BID_BASE) if row.phase == _BID else np.int64(0)
     mask = ZERO
     for place in range(tally.count):
-        mask = mask | bit(tally.actions[place] - base)
+        if tally.alive[place]:
+            mask = mask | bit(tally.actions[place] - base)
     return mask

@@ -55,7 +55,7 @@ def test_every_legal_action_has_its_value_error_visits_and_tricks(spec: str) -> 
 
 def test_it_explains_the_very_decision_that_it_makes() -> None:
     game = Game(Rules.preset("oh_hell", 4), seed=8, episode="deal", hand_size=7)
-    for spec in ("search:worlds=7,bids=search", "search:method=tree,iterations=30,bids=search"):
+    for spec in ("search:worlds=7", "search:method=tree,iterations=30"):
         one, two = agents.make(spec, seed=3), agents.make(spec, seed=3)
         assert isinstance(one, SearchAgent)
         one.begin(game.rules)
@@ -91,7 +91,7 @@ def test_what_is_not_searched_says_why() -> None:
     told = explained(game, "search:worlds=20")
     assert (told.method, told.worlds, told.notes) == ("none", 0, ("there is no other choice",))
     bidding = Game(Rules.preset("oh_hell", 4), seed=8, episode="deal", hand_size=7)
-    told = explained(bidding, "search")
+    told = explained(bidding, "search:bids=policy")
     assert "heuristic" in told.notes[0]
     assert told.chosen == agents_bid(bidding)
 
@@ -104,7 +104,7 @@ def agents_bid(game: Game) -> int:
 
 def test_a_blind_bid_is_explained() -> None:
     game = Game(house(4, 1, blind_one_card="always"), seed=3, episode="deal")
-    told = explained(game, "search:worlds=60,race=0,bids=search")
+    told = explained(game, "search:worlds=60,race=0,prior=0")
     assert [thought.name for thought in told.thoughts] in (
         ["bid 0", "bid 1"],
         ["bid 1", "bid 0"],

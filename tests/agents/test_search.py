@@ -31,11 +31,11 @@ from tests.agents.views import states, view
 from tests.helpers import house, random_rules
 
 FEW = {
-    "flat": "search:worlds=6,bids=search",
-    "tree": "search:method=tree,iterations=12,bids=search",
-    "trees": "search:method=tree,iterations=12,others=tree,inference=false,bids=search",
-    "plain": "search:worlds=4,inference=false,playout=random,objective=relative,race=0,bids=search",
-    "bids": "search:worlds=4,chains=2,swaps=2",
+    "flat": "search:worlds=6,prior=0",
+    "tree": "search:method=tree,iterations=12",
+    "trees": "search:method=tree,iterations=12,others=tree,inference=false",
+    "plain": "search:worlds=4,inference=false,playout=random,objective=relative,race=0",
+    "bids": "search:worlds=4,chains=2,swaps=2,bids=policy",
 }
 
 
@@ -222,7 +222,7 @@ def test_a_view_with_too_many_cards_is_decided_without_search() -> None:
     rules = Rules.preset("oh_hell", 4)
     game = Game(rules, seed=2, episode="deal", hand_size=10)
     seen = view(game)
-    player = agents.make("search:worlds=5,bids=search", seed=1)
+    player = agents.make("search:worlds=5", seed=1)
     player.begin(rules)
     assert isinstance(player, SearchAgent)
     played = layout_of(rules).slices()["turned"]
@@ -244,7 +244,7 @@ def test_a_view_with_too_many_cards_is_decided_without_search() -> None:
 @pytest.mark.parametrize("method", ["flat", "tree"])
 def test_a_budget_of_time_is_kept(method: str) -> None:
     rules = Rules.preset("oh_hell", 4)
-    player = agents.make(f"search:ms=20,method={method},race=0,bids=search", seed=1)
+    player = agents.make(f"search:ms=20,method={method},race=0", seed=1)
     assert isinstance(player, SearchAgent)
     assert player.depends_on_clock
     player.begin(rules)
@@ -265,9 +265,9 @@ def test_a_budget_of_worlds_is_kept() -> None:
     rules = Rules.preset("oh_hell", 4)
     seen = view(Game(rules, seed=3, episode="deal", hand_size=6))
     for spec, size in (
-        ("search:worlds=17,race=0,bids=search", 17),
+        ("search:worlds=17,race=0,prior=0", 17),
         (
-            "search:method=tree,iterations=33,bids=search",
+            "search:method=tree,iterations=33,prior=0",
             33,
         ),
     ):
@@ -308,9 +308,7 @@ def test_with_the_last_deal_only_the_win_counts() -> None:
     row["turned"], row["trump"] = parse_card("2S"), 3
     bids = {}
     for objective in ("points", "win"):
-        player = agents.make(
-            f"search:worlds=200,objective={objective},inference=false,bids=search", seed=1
-        )
+        player = agents.make(f"search:worlds=200,objective={objective},inference=false", seed=1)
         player.begin(rules)
         assert game.seat == 1
         bids[objective] = player.act(view(game))
@@ -358,3 +356,13 @@ def test_it_sits_at_many_tables_at_once() -> None:
     assert player.one_by_one
     chosen = player.act_batch(tables.observations, tables.action_masks)
     assert chosen.shape == (5,)
+
+
+def test_every_setting_and_its_default_stand_in_the_docs() -> None:
+    lines = (Path(__file__).parents[2] / "docs" / "players.md").read_text().splitlines()
+    rows = [line.split(" | ") for line in lines if line.startswith("| `")]
+    told = {row[0].strip("| `"): row[1].strip("`") for row in rows}
+    usual = SearchSettings()
+    for name in SearchSettings.__dataclass_fields__:
+        value = getattr(usual, name)
+        assert told[name] == ("none" if value is None else str(value).lower())
