@@ -19,6 +19,7 @@ from tests.helpers import Table  # noqa: E402
 from tests.train.players import Highest, Lowest  # noqa: E402
 from tests.train.test_exact_one_card import best_bidder  # noqa: E402
 from train.__main__ import main  # noqa: E402
+from train.exact import tiny as module  # noqa: E402
 from train.exact import value_of  # noqa: E402
 from train.exact.tiny import OhHellState, game_of, nash_conv, policy_of, tree_of  # noqa: E402
 
@@ -211,11 +212,14 @@ def test_known_to_openspiel_by_name() -> None:
     assert state.information_state_string(0) != state.information_state_string(1)
 
 
-def test_what_is_not_tiny_is_refused() -> None:
+def test_what_is_not_tiny_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RulesError, match="take a smaller pack"):
         game_of("oh_hell", 5)
-    with pytest.raises(RulesError, match=r"a tree of .* deals is too large"):
+    with pytest.raises(RulesError, match=r"[\d,]+ deals have too many courses"):
         nash_conv(Lowest(0), "oh_hell", 1)
+    monkeypatch.setattr(module, "MOST_NODES", 2000)
+    with pytest.raises(RulesError, match="72 deals have too many courses"):
+        nash_conv(Lowest(0), VARIANTS["hook"])
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,8 +48,8 @@ NAME = "ohhell_env"
 _BY_CHANCE = (TrumpSource.TURNED_CARD, TrumpSource.DEALER_CARD, TrumpSource.RANDOM_SUIT)
 MOST_OUTCOMES = 100_000
 """Most different hands that chance may deal."""
-MOST_DEALS = 20_000
-"""Most different deals that ``tree_of`` writes out."""
+MOST_NODES = 1_000_000
+"""Most moments of all deals together that ``tree_of`` writes out."""
 _TYPE = pyspiel.GameType(
     short_name=NAME,
     long_name="Oh Hell, one deal, by ohhell_env",
@@ -423,17 +423,17 @@ def tree_of(game: OhHellGame) -> Tree:
     """Returns one of our games as a plain tree.
 
     Raises:
-        RulesError: There are too many deals.
+        RulesError: It would be too large.
     """
-    deals = game.setting.deals()
-    if deals > MOST_DEALS:
-        raise RulesError(
-            f"a tree of {deals:,.0f} deals is too large, at most {MOST_DEALS:,} are allowed; take "
-            "a smaller pack (pack.suits, pack.ranks), fewer players or a smaller hand size"
-        )
     writer = _Writer(game.num_players())
     nodes = [game.root]
+    deals = game.setting.deals()
     while nodes:
+        if max(deals, len(writer.lines)) > MOST_NODES:
+            raise RulesError(
+                f"{deals:,.0f} deals have too many courses: more than {MOST_NODES:,} moments; take "
+                "a smaller pack (pack.suits, pack.ranks), fewer players or a smaller hand size"
+            )
         node = nodes.pop()
         nodes += reversed(writer.add(node))
     tree = pyspiel.load_efg_game("\n".join(writer.lines) + "\n")
@@ -529,7 +529,7 @@ def nash_conv(
         samples: As in ``policy_of``.
 
     Raises:
-        RulesError: Too many deals, or rules that cannot be played.
+        RulesError: A tree that would be too large, or rules that cannot be played.
     """
     rules = as_rules(rules)
     size = schedule.hand_sizes(rules)[0] if hand_size is None else hand_size
