@@ -7,7 +7,6 @@ no peeking, are in ``test_worlds.py`` and ``test_search.py``.)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -523,15 +522,6 @@ PLAYS = [
 ]
 
 
-MISTAKES = {
-    ("heuristic", "two players, no-trump, needs both, last to play"): (
-        "its models take the ten, led to the last trick, for as good as sure, and cannot tell that "
-        "from certain"
-    )
-}
-"""Positions that a player gets wrong, and why."""
-
-
 def decide(player: str, game: Game) -> str:
     """Returns what a player does, in words."""
     with make(player, seed=1) as agent:
@@ -539,16 +529,8 @@ def decide(player: str, game: Game) -> str:
         return action_name(agent.act(view(game)), game.rules.pack)
 
 
-def _cases() -> Iterator[Any]:
-    for player in PLAYERS:
-        for position in BIDS + PLAYS:
-            reason = MISTAKES.get((player, position.name))
-            marks = () if reason is None else pytest.mark.xfail(strict=True, reason=reason)
-            kind = player.partition(":")[0]
-            yield pytest.param(position, player, marks=marks, id=f"{kind}: {position.name}")
-
-
-@pytest.mark.parametrize(("position", "player"), list(_cases()))
+@pytest.mark.parametrize("player", PLAYERS)
+@pytest.mark.parametrize("position", BIDS + PLAYS, ids=lambda position: position.name)
 def test_obvious(position: Position, player: str) -> None:
     game = position.game()
     legal = [action_name(action, game.rules.pack) for action in game.legal_actions()]
@@ -561,4 +543,3 @@ def test_positions_are_many_and_told_apart() -> None:
     names = [position.name for position in BIDS + PLAYS]
     assert len(set(names)) == len(names) >= 24
     assert {name[:3] for name in names if name[0] == "P"} == {"P78", "P79", "P80"}
-    assert all(name in names for _, name in MISTAKES)
