@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,7 +44,7 @@ class Explanation:
     """Code of the action that ``act`` returns."""
     chosen_name: str
     method: str
-    """"flat", "tree", or "none" where nothing was searched."""
+    """"flat", "tree", "none" where nothing was searched, "reckoned" by the heuristic player."""
     objective: str
     """What the values are: "points", "relative" or "win"."""
     worlds: int
@@ -61,7 +61,8 @@ class Explanation:
     def __str__(self) -> str:
         """Returns a few lines of text."""
         searched = f"{self.method}, {self.worlds} worlds, {self.objective}"
-        lines = [f"{self.chosen_name}  ({searched if self.worlds else 'not searched'})"]
+        plain = "reckoned" if self.method == "reckoned" else "not searched"
+        lines = [f"{self.chosen_name}  ({searched if self.worlds else plain})"]
         lines += [_line(thought, thought.action == self.chosen) for thought in self.thoughts]
         lines += [f"  {note}" for note in self.notes]
         return "\n".join(lines)
@@ -72,7 +73,9 @@ def _line(thought: Thought, chosen: bool) -> str:
     if thought.same_as is not None:
         return f" {mark} {thought.name:<7} as good as {thought.same_as}"
     if thought.value is None:
-        return f" {mark} {thought.name:<7} not tried"
+        return f" {mark} {thought.name:<7} not weighed"
+    if thought.visits == 0:
+        return f" {mark} {thought.name:<7} {thought.value:.2f}"
     error = "" if thought.error is None else f" ± {thought.error:.2f}"
     spread = "  ".join(
         f"{tricks}: {share:.0%}" for tricks, share in enumerate(thought.tricks) if share >= _SHOWN
@@ -114,6 +117,25 @@ def explain_tally(
         thoughts=tuple(thoughts),
         notes=tuple(notes),
     )
+
+
+def explain_values(
+    values: Mapping[int, float], rules: Rules, legal: Sequence[int], chosen: int
+) -> Explanation:
+    """Returns the explanation of a decision that was reckoned, not searched.
+
+    Args:
+        values: Expected points by code; an action that is not there was not weighed.
+        rules: The rules.
+        legal: Codes of all legal actions.
+        chosen: Code of the action taken.
+    """
+    thoughts = [
+        Thought(action, _name(action, rules), values.get(action), None, 0, ()) for action in legal
+    ]
+    thoughts.sort(key=lambda thought: (-_value(thought), thought.action))
+    name = _name(chosen, rules)
+    return Explanation(chosen, name, "reckoned", "points", 0, tuple(thoughts))
 
 
 def _value(thought: Thought) -> float:
