@@ -172,7 +172,7 @@ def _bar(scratch, rules, hidden, seat, card):
     own = scratch.hands[seat]
     rest = hidden.unseen & ~hidden.barred[seat]
     while rest != ZERO:
-        other = rest & (ZERO - rest)
+        other = bit(lowest(rest))
         rest = rest & (rest - ONE)
         scratch.hands[seat] = bit(card) | other
         if not has(kernel.legal_cards(scratch, rules), card):

@@ -6,6 +6,7 @@ import itertools
 import random
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -366,3 +367,30 @@ def test_every_setting_and_its_default_stand_in_the_docs() -> None:
     for name in SearchSettings.__dataclass_fields__:
         value = getattr(usual, name)
         assert told[name] == ("none" if value is None else str(value).lower())
+
+
+@pytest.mark.compiled_only
+def test_other_threads_go_on_while_it_searches() -> None:
+    """The interpreter lock is released: the clock of another thread does not stand still."""
+    player = agents.make("search:worlds=3000,race=0,prior=0", seed=1)
+    player.begin("oh_hell")
+    seen = view(Game("oh_hell", seed=3, episode="deal", hand_size=8))
+    player.act(seen)
+    ticks: list[float] = []
+    stop = threading.Event()
+
+    def tick() -> None:
+        while not stop.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    started = time.perf_counter()
+    player.act(seen)
+    ended = time.perf_counter()
+    stop.set()
+    thread.join()
+    inside = [moment for moment in ticks if started < moment < ended]
+    gaps = np.diff([started, *inside, ended])
+    assert gaps.max() < 0.5 * (ended - started)
