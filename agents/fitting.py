@@ -40,7 +40,7 @@ def _happens(chooser, chance):
     return below(chooser, _PARTS) < chance * _PARTS
 
 
-@inline
+@entry
 def _explored(row, rules, models, chooser, noise, wild):
     """Returns the heuristic's action, or now and then a random card or a bid beside its own."""
     if (np.int64(wild) >> np.int64(row.seat)) & 1:
@@ -71,7 +71,7 @@ def _wild_seats(chooser, players, share):
     return wild
 
 
-@inline
+@entry
 def _note_later(row, rules, chooser, seat, wants, lead, inputs):
     """Writes the inputs of one of a seat's cards, drawn; returns the card."""
     sight = look(row, rules, np.int64(row.trump), seat)
@@ -137,7 +137,7 @@ def collect(games, rules, models, choosers, noise, later, later_won, now, now_wo
     return laters, nows
 
 
-@inline
+@entry
 def _play_trick(row, rules, models, chooser, noise, wild, now, now_won, nows):
     """Plays a trick; returns the card that won it, and the number of rows about such cards."""
     first, winning = nows, np.int64(-1)

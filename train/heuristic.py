@@ -8,6 +8,7 @@ at random.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -165,8 +166,8 @@ def fit(model: nn.Module, inputs: Rows32, won: Labels, epochs: int) -> float:
     """
     rows, labels = torch.from_numpy(inputs), torch.from_numpy(won).float()
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-    steps = epochs * (len(rows) // _BATCH)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 5e-3, total_steps=max(steps, 1))
+    steps = epochs * math.ceil(len(rows) / _BATCH)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 5e-3, total_steps=steps)
     losses: list[float] = []
     for chosen in _batches(len(rows), epochs):
         output = model(rows[chosen])
@@ -177,13 +178,13 @@ def fit(model: nn.Module, inputs: Rows32, won: Labels, epochs: int) -> float:
         optimizer.step()
         schedule.step()
         losses.append(float(loss.detach()))
-    return float(np.mean(losses[-len(losses) // epochs :]))
+    return float(np.mean(losses[-(steps // epochs) :]))
 
 
 def _batches(rows: int, epochs: int) -> Iterator[Tensor]:
     for _ in range(epochs):
         order = torch.randperm(rows)
-        for start in range(0, rows - _BATCH + 1, _BATCH):
+        for start in range(0, rows, _BATCH):
             yield order[start : start + _BATCH]
 
 
