@@ -6,6 +6,7 @@ What it compares actions in is drawn by ``worlds.py`` and weighted by the bids i
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import time
 from collections.abc import Mapping
@@ -157,8 +158,9 @@ class SearchAgent(HeuristicAgent):
         if state.get("type") != cls.kind:
             raise CheckpointError(f"{path}: holds a player of type {state.get('type')!r}")
         values = state.get("settings")
-        if not isinstance(values, dict):
-            raise CheckpointError(f"{path}: the settings of the search are missing")
+        names = {field.name for field in dataclasses.fields(SearchSettings)}
+        if not isinstance(values, dict) or set(values) != names:
+            raise CheckpointError(f"{path}: settings of the search are missing or unknown")
         try:
             agent = cls(0, read_settings("", values))
         except OhHellError as error:

@@ -37,7 +37,7 @@ class SearchSettings:
     """Whether worlds are weighted by how likely the bids are that were made in them."""
     chains: int = 12
     """Walks through the worlds, with inference."""
-    swaps: int = 12
+    swaps: int = 8
     """Exchanges of cards from one world to the next of a walk."""
     temperature: float = 1.2
     """How far bids are taken to stray from the best one: points of expectation, where missing the

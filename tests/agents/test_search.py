@@ -153,10 +153,10 @@ def test_same_seed_same_decisions_in_another_process() -> None:
 
 
 def test_settings_are_read_from_text_and_keywords() -> None:
-    player = agents.make("search:worlds=50,inference=true,objective=relative", seed=1, floor=0.1)
+    player = agents.make("search:worlds=60,inference=true,objective=relative", seed=1, floor=0.1)
     assert isinstance(player, SearchAgent)
-    assert player.settings == SearchSettings(worlds=50, objective="relative", floor=0.1)
-    assert player.fingerprint == "worlds=50,objective=relative,floor=0.1"
+    assert player.settings == SearchSettings(worlds=60, objective="relative", floor=0.1)
+    assert player.fingerprint == "worlds=60,objective=relative,floor=0.1"
     assert agents.make("search").fingerprint == ""
     assert agents.make("search:ms=2").settings.ms == 2.0  # type: ignore[attr-defined]
 
