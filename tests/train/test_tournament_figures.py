@@ -217,7 +217,9 @@ def check_pairs(naive: Naive, data: dict[str, Any]) -> None:
 
 def check_comparisons(naive: Naive, data: dict[str, Any]) -> None:
     names = naive.results.names
-    mean = {names[who]: fmean(v for _, v in values) for who, values in naive.apart.items()}
+    others = len(names) if data["design"] == "field" else data["players"]
+    share = (others - 1) / others
+    mean = {names[who]: share * fmean(v for _, v in values) for who, values in naive.apart.items()}
     wanted = {frozenset(pair) for pair in itertools.combinations(names, 2)}
     assert {frozenset((row["better"], row["worse"])) for row in data["comparisons"]} == wanted
     for row in data["comparisons"]:

@@ -23,7 +23,7 @@ FIELD = ["heuristic", "one=random", "two=random"]
 MIXED = [*FIELD, "three=heuristic", "four=random"]
 WAYS = [(design, episode) for design in ("field", "mixed") for episode in ("deal", "game")]
 UNIT, BLOCKS = 25, 700
-STOP = dict(zip(WAYS, (0.85, 1.3, 1.2, 2.0), strict=True))
+STOP = dict(zip(WAYS, (0.57, 0.87, 0.8, 1.33), strict=True))
 """Precisions at which a look after the first one settles it."""
 
 

@@ -128,6 +128,18 @@ class Figures:
         return self._matrix(line[..., : self._width].mean(axis=1))
 
     @cached_property
+    def strength(self) -> Floats:
+        """What is compared of two entrants: (entrants, blocks), see ``difference``.
+
+        If strengths add up, so that x has x - y over a table of y, an entrant's mean difference to
+        k - 1 others is its strength less theirs, times k / (k - 1): k is the number of entrants in
+        a field, of seats at a mixed table. Without that factor the difference of two strengths is
+        what the one has over the other at a table.
+        """
+        others = self.entrants if self.alone else self._all["lineup"].shape[1]
+        return self.difference * ((others - 1) / others)
+
+    @cached_property
     def win_share(self) -> Floats:
         """Share of the win: (entrants, blocks)."""
         return self._matrix(self._own(self._all["win_shares"]).mean(axis=1))

@@ -177,7 +177,7 @@ class Results:
 
     def _comparisons(self) -> list[dict[str, Any]]:
         """Returns for every two entrants by how much one is better than the other."""
-        values, anytime = self.figures.difference, self.stop is not None
+        values, anytime = self.figures.strength, self.stop is not None
         pairs = list(itertools.combinations(self._by_name, 2))
         found = [statistics.compare(values, a, b, anytime) for a, b in pairs]
         adjusted = statistics.holm([each.p for each in found])
@@ -209,7 +209,8 @@ class Results:
 
     def _warnings(self, plain: dict[str, Any]) -> list[str]:
         """Returns what a reader of the figures must know, one sentence each."""
-        said = [_noise(each, self.blocks) for each in plain["comparisons"] if each["inside_noise"]]
+        close = [each for each in plain["comparisons"] if each["inside_noise"]]
+        said = [_noise(each, self.blocks, self.stop) for each in close]
         for name, row in plain["entrants"].items():
             if row["disqualified"]:
                 said.append(f"{name} was disqualified: {row['faults']} faults")
@@ -263,16 +264,20 @@ def _speed(decisions: int, seconds: float) -> dict[str, Any]:
     return {"decisions": decisions, "seconds": seconds, "ms_per_decision": each}
 
 
-def _noise(comparison: dict[str, Any], blocks: int) -> str:
-    better, worse = comparison["better"], comparison["worse"]
-    needed = comparison["blocks_needed"]
-    if needed is None:
+def _noise(comparison: dict[str, Any], blocks: int, stop: float | None) -> str:
+    better, worse, ci95 = comparison["better"], comparison["worse"], comparison["ci95"]
+    text = f"{better} over {worse}: {comparison['difference']:+.3f} points"
+    if ci95 is None:
+        return f"{text}, from too few blocks for an interval"
+    if comparison["difference"] == 0.0:
         return f"{better} and {worse} came out equal"
-    text = (
-        f"{better} over {worse}: {comparison['difference']:+.3f} points is inside the noise of "
-        f"{blocks:,} blocks"
+    if stop is not None and max(abs(end) for end in ci95) <= stop:
+        return f"{text}; they are known to differ by no more than {stop:g}"
+    needed = comparison["blocks_needed"]
+    return (
+        f"{text} is inside the noise of {blocks:,} blocks; a difference as large would need about "
+        f"{needed:,} to be settled"
     )
-    return f"{text}; a difference as large would need about {needed:,} to be settled"
 
 
 def _disagree(row: dict[str, Any]) -> bool:

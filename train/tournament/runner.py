@@ -281,7 +281,7 @@ class _Judge:
             if end < statistics.MIN_BLOCKS:
                 continue
             figures = _figures(planned, {u: parts[u] for u in planned.units if u.first < end}, end)
-            if statistics.settled(figures.difference, planned.stop):
+            if statistics.settled(figures.strength, planned.stop):
                 self.up_to = end
                 return True
         return False
