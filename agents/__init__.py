@@ -82,7 +82,9 @@ def make(spec: str | Path, seed: int | None = None, **settings: Any) -> Agent:
     looks_like_path = isinstance(spec, Path) or any(sign in name for sign in "/\\.")
     if looks_like_path:
         raise CheckpointError(f"{name}: no such checkpoint")
-    raise OhHellError(f"unknown player {name!r}: {nearest(kind, AGENTS)}, or a checkpoint's path")
+    raise OhHellError(
+        f"unknown player {name!r}: {nearest(kind, AGENTS)} (or the path of a checkpoint)"
+    )
 
 
 def load(path: AgentPath, seed: int | None = None) -> Agent:

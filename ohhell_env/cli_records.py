@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ohhell_env.cards import card_name
-from ohhell_env.engine.layout import Phase
+from ohhell_env.engine.layout import NO_TRUMP, Phase
 from ohhell_env.errors import NotationError, OhHellError, RulesError
 from ohhell_env.game import MAX_SEED, Game
 from ohhell_env.notation import format_checked, parse_game
@@ -39,7 +39,7 @@ def deal(
         typer.Option(
             metavar="NAME",
             help="Also show what this player thinks at each decision; it plays where nobody else "
-            "is named. search can explain itself.",
+            "is named. heuristic and search can explain themselves.",
         ),
     ] = None,
     whole_game: Annotated[bool, typer.Option("--game", help="Play a whole game.")] = False,
@@ -139,7 +139,7 @@ def _situation(game: Game) -> str:
     phase = "bid" if game.phase is Phase.BID else f"play to trick {tricks + 1}"
     hidden = game.blind and game.phase is Phase.BID
     hand = "?" if hidden else " ".join(card_name(card, pack) for card in game.hands[game.seat])
-    parts = [f"player_{game.seat} to {phase}", f"hand {hand}"]
+    parts = [f"player_{game.seat} to {phase}", f"hand {hand}", _trump(game)]
     bids = [f"{seat}: {bid}" for seat, bid in enumerate(game.bids) if bid is not None]
     secret = game.rules.bidding.order == "simultaneous" and game.phase is Phase.BID
     if bids and not secret:
@@ -148,6 +148,13 @@ def _situation(game: Game) -> str:
         trick = " ".join(card_name(card, pack) for _, card in game.trick)
         parts.append(f"on the table {trick}")
     return "; ".join(parts)
+
+
+def _trump(game: Game) -> str:
+    if not game.trump_known:
+        return "trump not known yet"
+    suit = "no trump" if game.trump == NO_TRUMP else f"trump {game.rules.pack.suits[game.trump]}"
+    return f"{suit}, dealer player_{game.dealer}"
 
 
 def _played(

@@ -42,7 +42,7 @@ def fit(
     """Trains a player by self-play."""
     settings = _settings(config, variant, players, seed, changes)
     run = begin(out or _folder(config.stem, settings), settings, force)
-    _report(run, train(run))
+    _report(run, _trained(run))
 
 
 def resume(
@@ -52,7 +52,7 @@ def resume(
     run = RunDirectory.open(folder)
     if run.counters().finished:
         print(f"{folder}: this run is finished")
-    _report(run, train(run))
+    _report(run, _trained(run))
 
 
 def quick(
@@ -72,8 +72,7 @@ def quick(
         raise RulesError(f"--deals: two or more are wanted, got {deals}")
     settings = _settings(config, variant, players, seed, changes)
     run = _begin_or_go_on(out or _folder("quick", settings), settings, fresh)
-    counters = train(run)
-    _report(run, counters)
+    _report(run, _trained(run))
     entrants = [f"learned={run.path / 'best'}", "heuristic", "random"]
     _compare(entrants, settings, deals, run.path / "tournament")
 
@@ -112,6 +111,16 @@ def _begin_or_go_on(path: Path, settings: Config, fresh: bool) -> RunDirectory:
     elif done.decisions:
         print(f"{path}: goes on after {done.decisions:,} decisions")
     return run
+
+
+def _trained(run: RunDirectory) -> Counters:
+    """Trains; says how to go on where it is stopped."""
+    try:
+        return train(run)
+    except KeyboardInterrupt:
+        kept = run.counters().decisions
+        print(f"stopped; {kept:,} decisions are kept: python -m train resume {run.path}")
+        raise
 
 
 def _report(run: RunDirectory, counters: Counters) -> None:

@@ -83,7 +83,9 @@ def tables_of(number: int) -> Rules:
 
 
 def heuristic(
-    out: Annotated[Path, typer.Option(help="File of the models.")] = FILE,
+    out: Annotated[
+        Path, typer.Option(help=f"File of the models; as agents/{FILE.name} they are played with.")
+    ] = Path(FILE.name),
     rounds: Annotated[int, typer.Option(min=1, help="Refits, after the one to random play.")] = 5,
     rows: Annotated[int, typer.Option(min=1000, help="Cards noted in each round.")] = 1_500_000,
     epochs: Annotated[int, typer.Option(min=1, help="Passes over them.")] = 4,

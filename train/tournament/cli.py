@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -13,6 +14,7 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from ohhell_env.errors import OhHellError
 from train.tournament.config import TournamentConfig
 from train.tournament.entrants import EntrantLike
 from train.tournament.executors import use_one_thread
@@ -47,8 +49,9 @@ def tournament(
         typer.Argument(
             metavar="PLAYER...",
             show_default=False,
-            help="random, heuristic, the folder of a checkpoint, module:Class, or process: and a "
-            "command line in quotes; each with NAME= before it to call it otherwise.",
+            help="random, heuristic, search (search:worlds=100), the folder of a checkpoint, "
+            "module:Class, or process: and a command line in quotes; each with NAME= before it to "
+            "call it otherwise.",
         ),
     ] = None,
     config: Annotated[
@@ -98,10 +101,14 @@ def cli_run(
     Raises:
         OhHellError: Anything in the settings that cannot be used.
     """
+    was_there = config.out.exists()
     check_writable(config.out)
     use_one_thread()
     console = Console()
-    with _Watched(console, config.out, progress) as watched:
+    with (
+        _no_empty_folder(config.out, was_there),
+        _Watched(console, config.out, progress) as watched,
+    ):
         results = run_tournament(
             config.wishes() if entrants is None else entrants,
             config.resolved_rules(),
@@ -129,6 +136,18 @@ def cli_run(
     for path in written[:2]:
         console.print(f"written: {path}", markup=False, highlight=False, soft_wrap=True)
     return results
+
+
+@contextlib.contextmanager
+def _no_empty_folder(folder: Path, was_there: bool) -> Iterator[None]:
+    """Removes a folder that was made for a tournament which was refused."""
+    try:
+        yield
+    except OhHellError:
+        with contextlib.suppress(OSError):
+            if not was_there:
+                folder.rmdir()
+        raise
 
 
 class _Watched:

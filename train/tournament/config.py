@@ -51,7 +51,8 @@ class TournamentConfig(Settings):
     anchor: str | None = None
     """The player that is the zero of the ratings; null: the one called random, if any."""
     unit: Annotated[int, Field(ge=1, le=MOST_BLOCKS)] | None = None
-    """Blocks played and kept at a time; null: 256. Fewer if the players think long."""
+    """Blocks played and kept at a time; null: 256, or 16 with players that think long (search,
+    programs)."""
     workers: int = Field(default=1, ge=1, le=1000)
     """Processes that play."""
     executor: Literal["inline", "processes", "ray"] | None = None

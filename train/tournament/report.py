@@ -14,6 +14,7 @@ from train.tournament.results import Results
 
 _PAIRS = 30
 _WARNINGS = 10
+_NAME = 20  # columns for a name: figures are not cut
 """Pairs and warnings shown at most; the files have them all."""
 
 
@@ -83,7 +84,7 @@ def _standings(data: dict[str, Any]) -> Table:
     what = "Score of a game" if game else "Points a deal"
     how = "alone against a field of each other entrant" if data["design"] == "field" else "mixed"
     table = _table(f"{what}, {how}; ± 95 %")
-    table.add_column("entrant", overflow="ellipsis", no_wrap=True, min_width=9)
+    table.add_column("entrant", overflow="ellipsis", no_wrap=True, min_width=9, max_width=_NAME)
     rows = sorted(data["entrants"].items(), key=lambda item: -item[1]["difference"])
     digits = 1 if game else 2
     columns: dict[str, Callable[[dict[str, Any]], str]] = {
@@ -120,9 +121,9 @@ def rating_text(rating: dict[str, float | None] | None) -> str:
 def _differences(data: dict[str, Any]) -> Table:
     field = data["design"] == "field"
     what = "one seat against the rest of the table" if field else "of two at one table"
-    table = _table(f"Difference in points: {what}")
+    table = _table(f"Points over it: {what}")
     for heading in ("one", "field of" if field else "and"):
-        table.add_column(heading, overflow="ellipsis", no_wrap=True, min_width=9)
+        table.add_column(heading, overflow="ellipsis", no_wrap=True, min_width=9, max_width=_NAME)
     for heading in ("difference", "95 %", "blocks"):
         table.add_column(heading, justify="right", no_wrap=True)
     for names, row in data["pairs"].items():

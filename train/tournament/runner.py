@@ -30,8 +30,9 @@ from train.tournament.store import Store, set_aside
 from train.tournament.tables import Blocks, Deals, Inside
 from train.tournament.units import Part, Room, Unit, add_up, plan
 
-CHUNK = 256
-"""Blocks in a unit of work, unless another number is asked for."""
+CHUNK, SMALL_CHUNK = 256, 16
+"""Blocks in a unit of work, unless another number is asked for: the smaller one where a player is
+asked one question at a time, as those are that think long."""
 EXECUTORS = ("inline", "processes", "ray")
 
 Progress = Callable[[Standings], None]
@@ -88,8 +89,8 @@ def run_tournament(
         workers: Number of worker processes.
         store: File that keeps what is played (see ``Store``); what it holds already is not played
             again. None: nothing is kept.
-        unit: Blocks that are played and kept at a time; None: 256. Fewer are better for players
-            that take their time, more for networks.
+        unit: Blocks that are played and kept at a time; None: 256, or 16 where a player is asked
+            one question at a time. Fewer are better for players that take their time.
         fresh: Whether to give an old store another name and begin anew.
         episode: "deal", or "game" for whole games.
         stop: Whether to stop before all blocks are played: as soon as every two entrants are known
@@ -105,7 +106,8 @@ def run_tournament(
         OhHellError: Entrants, rules or numbers that cannot be used, or a worker that died.
     """
     number, processes = _from_one("blocks", blocks, MOST_BLOCKS), _from_one("workers", workers)
-    at_a_time = _from_one("unit", CHUNK if unit is None else unit)
+    if unit is not None:
+        _from_one("unit", unit)
     how = _check_executor(executor, processes, address)
     rules = as_rules(rules, players)
     if episode == "game" and hand_size is not None:
@@ -115,6 +117,8 @@ def run_tournament(
         )
     deals = Deals(rules, check_seed(seed), check_hand_size(hand_size), episode)
     with contextlib.closing(Room(deals, make_entrants(entrants, rules, deals.seed))) as room:
+        slow = any(getattr(each.player, "one_by_one", False) is True for each in room.entrants)
+        at_a_time = unit or (SMALL_CHUNK if slow else CHUNK)
         planned = _planned(room, design, number, at_a_time, stop, anchor)
         about = _about(deals, design, at_a_time)
         marks = fingerprints(entrants, room.entrants)
