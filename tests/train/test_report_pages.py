@@ -23,7 +23,15 @@ from ohhell_env.rules import Rules
 from tests.train.players import RaisesSometimes
 from train.tournament import Results, run_tournament
 from train.tournament.pages import html_page, markdown_page, plots, sample_games, write_pages
-from train.tournament.pages.content import command, comparisons, labels, matrix, ranking, standings
+from train.tournament.pages.content import (
+    command,
+    comparisons,
+    labels,
+    matrix,
+    ranking,
+    standings,
+    verdict,
+)
 
 SCRIPT = "<script>alert('x')</script>"
 QUOTES = '"quotes" & $x^2$ *bold* _low_ [a](b) `c` <b>'
@@ -221,6 +229,13 @@ def test_verdict_heeds_the_number_of_comparisons(hostile: Results) -> None:
     data["comparisons"][2] |= {"inside_noise": True, "p_holm": 1.0}
     verdicts = sorted(row[-1].text for row in comparisons(data).rows)
     assert verdicts == ["inside the noise", "not settled among so many", "settled"]
+
+
+def test_a_disqualified_winner_is_named_as_such_at_once(hostile: Results) -> None:
+    data = json.loads(json.dumps(hostile.to_dict()))
+    assert "disqualified" not in verdict(data)
+    data["entrants"][ranking(data)[0]]["disqualified"] = True
+    assert "but was disqualified: random moves were made in its place" in verdict(data)
 
 
 def test_games_have_wins_first_and_settlements_and_intervals_for_any_time(games: Results) -> None:

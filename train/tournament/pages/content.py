@@ -147,6 +147,8 @@ def verdict(data: Data) -> str:
         f"{short[order[0]]} came first, {first['difference']:+.2f}{half(first['difference_ci95'])} "
         f"{points} over the others at its tables"
     )
+    if first["disqualified"]:
+        said += ", but was disqualified: random moves were made in its place"
     close = [each for each in data["comparisons"] if each["inside_noise"]]
     total = len(data["comparisons"])
     if not close:
