@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -24,9 +24,9 @@ def print_report(results: Results, console: Console | None = None) -> None:
     data = results.to_dict()
     say = _Say(console)
     say(headline(data))
-    console.print(_standings(data))
-    if len(data["pairs"]) <= _PAIRS:
-        console.print(_differences(data))
+    for title, table in _tables(data):
+        say(f"\n{title}", style="italic")
+        console.print(table)
     for entrant in results.entrants:
         if entrant.faults:
             out = "; disqualified, not asked any more" if entrant.was_disqualified else ""
@@ -69,21 +69,22 @@ def headline(data: dict[str, Any]) -> str:
     return f"{text}; {when}, intervals hold at any time"
 
 
-def _table(title: str) -> Table:
-    return Table(
-        title=title,
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-        collapse_padding=True,
-    )
+def _tables(data: dict[str, Any]) -> Iterator[tuple[str, Table]]:
+    """Yields each table with its title, which may be wider."""
+    yield _standings(data)
+    if len(data["pairs"]) <= _PAIRS:
+        yield _differences(data)
 
 
-def _standings(data: dict[str, Any]) -> Table:
+def _table() -> Table:
+    return Table(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+
+
+def _standings(data: dict[str, Any]) -> tuple[str, Table]:
     game = data["episode"] == "game"
     what = "Score of a game" if game else "Points a deal"
     how = "alone against a field of each other entrant" if data["design"] == "field" else "mixed"
-    table = _table(f"{what}, {how}; ± 95 %")
+    table = _table()
     table.add_column("entrant", overflow="ellipsis", no_wrap=True, min_width=9, max_width=_NAME)
     rows = sorted(data["entrants"].items(), key=lambda item: -item[1]["difference"])
     digits = 1 if game else 2
@@ -106,7 +107,7 @@ def _standings(data: dict[str, Any]) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for name, row in rows:
         table.add_row(Text(name), *(cell(row) for cell in columns.values()))
-    return table
+    return f"{what}, {how}; ± 95 %", table
 
 
 def rating_text(rating: dict[str, float | None] | None) -> str:
@@ -118,10 +119,10 @@ def rating_text(rating: dict[str, float | None] | None) -> str:
     return f"{rating['above_anchor']:+.1f} ± {2 * (rating['above_anchor_sigma'] or 0.0):.1f}"
 
 
-def _differences(data: dict[str, Any]) -> Table:
+def _differences(data: dict[str, Any]) -> tuple[str, Table]:
     field = data["design"] == "field"
     what = "one seat against the rest of the table" if field else "of two at one table"
-    table = _table(f"Points over it: {what}")
+    table = _table()
     for heading in ("one", "field of" if field else "and"):
         table.add_column(heading, overflow="ellipsis", no_wrap=True, min_width=9, max_width=_NAME)
     for heading in ("difference", "95 %", "blocks"):
@@ -129,7 +130,7 @@ def _differences(data: dict[str, Any]) -> Table:
     for names, row in data["pairs"].items():
         difference, blocks = f"{row['difference']:+.3f}", f"{row['blocks']:,}"
         table.add_row(*map(Text, names.split("|")), difference, _span(row["ci95"]), blocks)
-    return table
+    return f"Points over it: {what}", table
 
 
 def _span(ci95: list[float] | None) -> str:
