@@ -1,4 +1,7 @@
-"""Fitting the heuristic player's models: what is noted, and that it serves."""
+"""Fitting the heuristic player's models: what is noted, and that it serves.
+
+Most of it is slow: what plays and notes takes half a minute to compile.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +36,7 @@ def noted(rules: Rules, tables: int, size: int) -> tuple[np.ndarray, np.ndarray,
     return later[: counts[0]], later_won[: counts[0]], now_won[: counts[1]]
 
 
+@pytest.mark.slow
 def test_of_a_single_trick_one_card_is_noted_as_won() -> None:
     """Each seat has one card: noted at its bid and before the trick, and one of three wins."""
     later, won, now_won = noted(Rules.preset("oh_hell", 3), 40, 1)
@@ -42,6 +46,7 @@ def test_of_a_single_trick_one_card_is_noted_as_won() -> None:
     assert np.isfinite(later).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 7])
 def test_as_many_notes_as_seats_and_tricks(size: int) -> None:
     later, won, _ = noted(Rules.preset("oh_hell", 4), 30, size)
@@ -70,6 +75,7 @@ def test_models_are_read_as_they_were_written() -> None:
         from_plain(plain)
 
 
+@pytest.mark.slow
 def test_fitted_models_tell_more_than_even_ones() -> None:
     """On fresh play the chances agree with what happened: sums by tenths are close."""
     later, won, _, _ = play_and_note(fitted(), 20_000, 99, CALM)
@@ -86,6 +92,7 @@ def test_fitted_models_tell_more_than_even_ones() -> None:
             assert won[inside].mean() == pytest.approx(chances[inside].mean(), abs=0.05)
 
 
+@pytest.mark.slow
 def test_the_command_writes_models_that_load_and_repeats_itself(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
