@@ -73,10 +73,9 @@ class HeuristicAgent(Agent):
         models = fitted()
         _decide(*views, np.flatnonzero(scheduled), self._compiled, models, self._row, chosen)
         if not scheduled.all():
-            for size in np.unique(sizes[~scheduled]).tolist():  # such a size has its own points
-                compiled = compile_rules(self.rules, "deal", size)
+            for size in np.unique(sizes[~scheduled]).tolist():
                 of_size = np.flatnonzero(sizes == size)
-                _decide(*views, of_size, compiled, models, self._row, chosen)
+                _decide(*views, of_size, self._rules_for(size), models, self._row, chosen)
         return chosen
 
     def explain(
@@ -97,11 +96,18 @@ class HeuristicAgent(Agent):
         assert self.rules is not None
         reader = self._reader(len(vector))
         size = int(vector[reader.hand_size])
-        compiled = compile_rules(self.rules, "deal", None if self._scheduled[size] else size)
+        compiled = self._rules_for(size)
         values = np.full(64 + NUM_BIDS, np.nan)
         _weigh(vector, mask, reader.sections, compiled, fitted(), self._row, values)
         weighed = {code: float(values[code]) for code in np.flatnonzero(~np.isnan(values)).tolist()}
         return explain_values(weighed, self.rules, np.flatnonzero(mask).tolist(), action)
+
+    def _rules_for(self, size: int) -> Rows:
+        """Returns the rules of a hand size; one outside the schedule has points of its own."""
+        if self._scheduled[size]:
+            return self._compiled
+        assert self.rules is not None
+        return compile_rules(self.rules, "deal", size)
 
     def _reader(self, length: int) -> _Reader:
         reader = self._readers.get(length)

@@ -36,7 +36,7 @@ from agents.search_table import (
 )
 from agents.search_tree import NODE, most_visited, search_tree
 from agents.worlds import HIDDEN, IMPOSSIBLE, LOOSE
-from ohhell_env.engine.layout import Phase, Rows, compile_rules, engine_rows, new_games
+from ohhell_env.engine.layout import Phase, Rows, engine_rows, new_games
 from ohhell_env.errors import CheckpointError, IllegalActionError, OhHellError
 from ohhell_env.rules import RulesLike
 from ohhell_env.settings import to_plain
@@ -141,9 +141,7 @@ class SearchAgent(HeuristicAgent):
         reader = self._reader(views.shape[1])
         reader.check(views[index : index + 1], self.rules.players)
         size = int(views[index, reader.hand_size])
-        scheduled = self._scheduled[size]
-        compiled = self._compiled if scheduled else compile_rules(self.rules, "deal", size)
-        self._desk.ask((views, masks, index, reader.sections), compiled, word)
+        self._desk.ask((views, masks, index, reader.sections), self._rules_for(size), word)
 
     def save(self, path: AgentPath) -> None:
         """Writes the agent to a file, whole or not at all."""

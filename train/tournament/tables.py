@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.engine_players import (
-    OUTSIDE,
     action_one,
     answer_all,
     make_keys,
@@ -270,6 +269,3 @@ def replay_table(
             action = _asked(deals, entrant, game.state, only, keys)[0]
         game.apply(int(action))
     return game.record()
-
-
-assert OUTSIDE < 0, "an entrant from outside has no number in the engine"
