@@ -42,7 +42,7 @@ Action mask:
     the end. ``infos[agent]["action_mask"]`` is equal to it. An illegal action raises
     ``IllegalActionError``, the game is unchanged and goes on; with ``illegal="terminate"`` it ends
     the game for all, as PettingZoo's ``TerminateIllegalWrapper`` has it: the offender gets the
-    worst that an honest seat could have got (``wrappers.worst_honest``), the others nothing.
+    worst that an honest seat could have got (``rewards.worst_honest``), the others nothing.
     What is no action of the space at all (a float, a string, None, a number out of range) raises in
     either case.
 

@@ -68,7 +68,7 @@ class BatchedOhHell:
         hand_size: int | None = None,
         first_table: int = 0,
     ) -> None:
-        self.num_tables = _check_count(num_tables)
+        self.num_tables = check_count(num_tables)
         self.rules: Rules = as_rules(rules, players)
         self.episode = check_episode(episode)
         self.hand_size = check_hand_size(hand_size)
@@ -206,7 +206,8 @@ class BatchedOhHell:
             self.refresh()
 
 
-def _check_count(tables: Any) -> int:
+def check_count(tables: Any) -> int:
+    """Returns a number of tables, or raises RulesError."""
     count = whole_number(tables)
     if count is None or not 1 <= count <= MAX_TABLES:
         raise RulesError(

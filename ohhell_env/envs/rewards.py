@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from ohhell_env.engine.layout import REWARDS
 from ohhell_env.errors import RulesError, nearest
+from ohhell_env.game import Game
 from ohhell_env.rules import Rules
 
 
@@ -37,3 +38,35 @@ def check_reward(reward: str, episode: str, rules: Rules) -> int:
             "rules.replace(settlement='differences') or 'pool'"
         )
     return REWARDS.index(reward)
+
+
+def worst_honest(game: Game, reward: str) -> float:
+    """Returns the least that an honest seat could get now: what an offender gets.
+
+    ============  ==============================================================================
+    "points"      the lowest points in the table for this hand size
+    "relative"    the lowest points less the highest
+    "win"         0, no share of the win
+    "settlement"  what it would pay if the game ended with this deal, it being last before the
+                  deal and getting the lowest points, everybody else the highest
+    ============  ==============================================================================
+
+    Args:
+        game: The table; its seat to act is the offender.
+        reward: The reward setting.
+    """
+    if reward == "win":
+        return 0.0
+    size = game.hand_size
+    table = game.compiled["points"][0, size, : size + 1, : size + 1]
+    lowest, highest = int(table.min()), int(table.max())
+    if reward == "points":
+        return float(lowest)
+    if reward == "relative":
+        return float(lowest - highest)
+    ended = game.copy()
+    scores = ended.state["scores"][0]
+    last = min(game.scores)
+    scores += highest
+    scores[game.seat] = last + lowest
+    return ended.settlement()[game.seat]

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from ohhell_env import Game, Rules, oh_hell_v0
-from ohhell_env.envs.wrappers import worst_honest
+from ohhell_env.envs.rewards import worst_honest
 from ohhell_env.errors import IllegalActionError, NotationError, OhHellError, RulesError
 from tests.envs.play import legal_of, play_out, play_to_end
 from tests.helpers import house

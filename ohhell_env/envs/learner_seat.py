@@ -1,0 +1,350 @@
+"""``LearnerTables``: many tables at which one seat learns and the others are answered for.
+
+The core of every single-agent door with more than one table (Gymnasium's vector environment,
+Stable-Baselines3's): a step is one decision of the learner at every table, and ends when it is the
+learner's turn again or its episode is over. The other seats are asked in batches, all tables at
+once; where only one action is legal for them they are not asked.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ohhell_env.actions import whole_number
+from ohhell_env.engine import batch
+from ohhell_env.engine.encode import MARGIN, new_buffer
+from ohhell_env.engine.layout import Rows, compile_rules, new_games
+from ohhell_env.envs import seat_loops
+from ohhell_env.envs.batched import check_count
+from ohhell_env.envs.opponents import Opponents, OpponentsLike
+from ohhell_env.envs.rewards import check_reward, worst_honest
+from ohhell_env.errors import IllegalActionError, RulesError, nearest
+from ohhell_env.first_deal import check_hand_size
+from ohhell_env.game import Game, check_episode, check_seed
+from ohhell_env.illegal import explain_illegal
+from ohhell_env.observation import Layout, layout_of
+from ohhell_env.rules import Rules, RulesLike, as_rules
+
+ILLEGAL_POLICIES = ("terminate", "raise")
+AUTORESETS = ("same_step", "next_step", "disabled")
+"""When an ended episode is followed by the next; as Gymnasium's ``AutoresetMode`` has it."""
+
+
+class LearnerTables:
+    """Many tables of Oh Hell from the learner's seat, over arrays written in place.
+
+    Table i deals the cards of random stream (seed, i), as in ``BatchedOhHell``; seats, and all
+    chance of players that take it from outside (those of ``agents``), come from a second stream of
+    that number. So what happens at a table does not depend on how many tables there are.
+
+    >>> tables = LearnerTables(3, "oh_hell", opponents=lambda observation, info:
+    ...     int(observation["action_mask"].argmax()), seed=7)
+    >>> tables.reset()
+    >>> tables.step(tables.action_masks.argmax(axis=1))
+    >>> tables.rewards.shape, bool(tables.action_masks.any(axis=1).all())
+    ((3,), True)
+
+    Args:
+        num_tables: How many tables, N.
+        rules: Rules, the name of a variant, or the path of a YAML file.
+        players: Overrides the number of players of the rules.
+        opponents: One player for all other seats, or a list with one for each, clockwise from the
+            learner: names as ``agents.make`` knows them, agents, functions of observation and info.
+        seat: The learner's seat; None: drawn anew for each episode.
+        seed: Whole number from 0 to 2^64 - 1; None: taken from the system.
+        episode: "deal" (each episode is one deal) or "game" (the whole schedule).
+        reward: "points", "relative", "win" or "settlement"; see ``envs/rewards.py``.
+        layout: Observation layout, "default" or "universal".
+        hand_size: With episode "deal", the only hand size; None: drawn from the schedule.
+        illegal: "raise", or "terminate": an illegal action ends the learner's episode with
+            ``worst_honest`` for its reward.
+        autoreset: "same_step" (an ended episode is followed by the next at once, its last view is
+            in ``final_observations``), "next_step" (the next step begins it and ignores the action)
+            or "disabled" (``reset_tables`` begins it).
+        deterministic: Whether opponents that weigh their actions take the best one.
+        first_table: Index of table 0 in the seed's family of streams.
+
+    Raises:
+        OhHellError: A setting or a player that cannot be used.
+    """
+
+    def __init__(
+        self,
+        num_tables: int,
+        rules: RulesLike = "oh_hell",
+        players: int | None = None,
+        opponents: OpponentsLike = "heuristic",
+        seat: int | None = None,
+        seed: int | None = None,
+        episode: str = "deal",
+        reward: str = "points",
+        layout: str = "default",
+        hand_size: int | None = None,
+        illegal: str = "raise",
+        autoreset: str = "same_step",
+        deterministic: bool = True,
+        first_table: int = 0,
+    ) -> None:
+        self.num_tables = check_count(num_tables)
+        self.rules: Rules = as_rules(rules, players)
+        self.episode = check_episode(episode)
+        self.hand_size = check_hand_size(hand_size)
+        self.seed = check_seed(secrets.randbits(63) if seed is None else seed)
+        self.first_table = check_seed(first_table, "first_table")
+        self.seat = check_seat(seat, self.rules)
+        """The learner's seat at every table; None: drawn anew for each episode."""
+        self.layout: Layout = layout_of(self.rules, layout, self.hand_size)
+        self.illegal = check_one_of("illegal", illegal, ILLEGAL_POLICIES)
+        self.autoreset = check_one_of("autoreset", autoreset, AUTORESETS)
+        self.reward = reward
+        self._reward = check_reward(reward, self.episode, self.rules)
+        self._opponents = Opponents(opponents, self.rules, self.hand_size, deterministic)
+        self._ready = False
+        self._allocate()
+
+    def _allocate(self) -> None:
+        tables, layout = self.num_tables, self.layout
+        self._rules: Rows = compile_rules(self.rules, self.episode, self.hand_size)
+        self._sections: Rows = layout.compiled()
+        self.games: Rows = new_games(tables)
+        """The engine's records, one ``GAME`` row per table."""
+        self._seats: Rows = seat_loops.new_seats(tables)
+        self._buffers = new_buffer(tables, layout.length), new_buffer(tables, layout.num_actions)
+        self.observations: NDArray[np.int8] = _rows(self._buffers[0], tables)
+        """int8 (N, L): the learner's view of each table, at its own decision or at the end."""
+        self.action_masks: NDArray[np.int8] = _rows(self._buffers[1], tables)
+        """int8 (N, A): 1 for each action that is legal; all 0 where an episode is over."""
+        self.final_observations: NDArray[np.int8] = np.zeros((tables, layout.length), np.int8)
+        """int8 (N, L): where ``dones``, the last view of the episode that ended."""
+        self.learner_seats: NDArray[np.int64] = self._seats["learner"]
+        """int64 (N,): the learner's seat at each table."""
+        self.rewards: NDArray[np.float32] = np.zeros(tables, np.float32)
+        """float32 (N,): what the last step paid the learner."""
+        self.dones: NDArray[np.bool_] = np.zeros(tables, np.bool_)
+        """bool (N,): the last step ended the learner's episode."""
+        self.deal_ends: NDArray[np.bool_] = np.zeros(tables, np.bool_)
+        """bool (N,): a deal ended in the last step."""
+        self.final_scores: NDArray[np.int32] = np.zeros((tables, self.rules.players), np.int32)
+        """int32 (N, players): where ``dones``, all scores of the episode that ended, by seat."""
+        self.faults: NDArray[np.bool_] = np.zeros(tables, np.bool_)
+        """bool (N,): the last step ended the episode because its action was illegal."""
+        kinds = (np.int64, np.int64, np.uint64, np.int64)
+        self._questions: Any = tuple(np.zeros(tables, kind) for kind in kinds)
+        self._all = np.arange(tables)
+
+    # ------------------------------------------------------------------ episodes
+
+    def reset(self, seed: int | None = None) -> None:
+        """Begins an episode at every table, up to the learner's first decision.
+
+        Args:
+            seed: Another seed; None: begins again with the one from before.
+        """
+        if seed is not None:
+            self.seed = check_seed(seed)
+        words = np.uint64(self.seed), np.uint64(self.first_table)
+        batch.seed_tables(self.games, *words)
+        seat_loops.seed_seats(self._seats, *words)
+        self._opponents.begin(None)
+        self._clear()
+        self._ready = True
+        self._begin(self._all)
+        self._show()
+
+    def reset_tables(self, tables: Any) -> None:
+        """Begins the next episode at some tables; their streams go on.
+
+        Args:
+            tables: Their numbers, whole numbers from 0 to N - 1.
+        """
+        self._check_ready()
+        chosen = np.atleast_1d(np.asarray(tables, np.int64))
+        if len(chosen) and not 0 <= int(chosen.min()) <= int(chosen.max()) < self.num_tables:
+            raise RulesError(f"tables: rows from 0 to {self.num_tables - 1}, got {tables!r}")
+        self._begin(np.unique(chosen))
+        for array in (self.rewards, self.dones, self.deal_ends, self.faults):
+            array[chosen] = 0
+        self._show()
+
+    def _begin(self, tables: NDArray[np.int64]) -> None:
+        if not len(tables):
+            return
+        seat = -1 if self.seat is None else self.seat
+        seat_loops.begin(self.games, self._rules, self._seats, tables, seat)
+        self._play_others(tables)
+
+    def _clear(self) -> None:
+        for array in (self.rewards, self.dones, self.deal_ends, self.faults):
+            array[:] = 0
+
+    # ------------------------------------------------------------------ decisions
+
+    def step(self, actions: Any) -> None:
+        """Makes the learner's action at every table and plays on to its next decision.
+
+        Args:
+            actions: Whole numbers (N,) of any integer dtype.
+
+        Raises:
+            IllegalActionError: An action is illegal and the policy is "raise" (then nothing was
+                applied anywhere), the array has another shape or dtype, a table's episode is over,
+                or an opponent answered something illegal (then only ``reset`` goes on).
+        """
+        self._check_ready()
+        codes = self._checked(actions)
+        ended = self._ended()
+        tables = np.flatnonzero(~ended) if ended.any() else self._all
+        tables, faulty = self._part(tables, codes)
+        self._clear()
+        self._seats["reward"] = 0
+        self._seats["deals"] = 0
+        self._ready = False  # until every opponent has answered
+        chosen = codes if tables is self._all else codes[tables]
+        seat_loops.answer(self.games, self._rules, self._seats, tables, chosen, self._reward)
+        self._play_others(tables)
+        self._begin(np.flatnonzero(ended))
+        self._note(faulty)
+        if self.autoreset == "same_step":
+            self._follow(np.flatnonzero(self.dones))
+        self._ready = True
+        self._show()
+
+    def _check_ready(self) -> None:
+        if not self._ready:
+            raise IllegalActionError("step() before reset(): call reset() first")
+
+    def _checked(self, actions: Any) -> NDArray[np.int64]:
+        array = np.asarray(actions)
+        if array.dtype.kind not in "iu" or array.shape != (self.num_tables,):
+            raise IllegalActionError(
+                f"actions: whole numbers of shape ({self.num_tables},) are wanted, got "
+                f"{array.dtype} of shape {array.shape}; nothing was applied"
+            )
+        return array.astype(np.int64, copy=False)
+
+    def _ended(self) -> NDArray[np.bool_]:
+        """Returns the tables that this step begins anew instead of playing (N,)."""
+        if self.autoreset == "same_step":
+            return np.zeros(self.num_tables, np.bool_)
+        if self.autoreset == "disabled" and self.dones.any():
+            over = np.flatnonzero(self.dones).tolist()
+            raise IllegalActionError(
+                f"tables {over}: the episode is over; call reset_tables() for them first"
+            )
+        return self.dones.copy()
+
+    def _part(
+        self, tables: NDArray[np.int64], codes: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], list[int]]:
+        """Returns the tables whose actions are legal, and those whose are not."""
+        faulty: list[int] = []
+        while True:
+            chosen = codes if tables is self._all else codes[tables]
+            place = int(seat_loops.first_illegal(self.games, tables, chosen))
+            if place < 0:
+                return tables, faulty
+            table = int(tables[place])
+            if self.illegal == "raise":
+                error = explain_illegal(self._game(table), int(codes[table]))
+                raise IllegalActionError(f"table {table}: {error}; nothing was applied anywhere")
+            faulty.append(table)
+            tables = np.delete(tables, place)
+
+    def _play_others(self, tables: NDArray[np.int64]) -> None:
+        """Plays on at some tables until it is the learner's turn or the episode is over."""
+        opponents, questions = self._opponents, self._questions
+        while len(tables):
+            count = seat_loops.waiting(
+                self.games,
+                self._rules,
+                self._seats,
+                tables,
+                self._reward,
+                opponents.places,
+                questions,
+            )
+            tables, owners, words, seats = (array[:count].copy() for array in questions)
+            for number in range(len(opponents.players) if count else 0):
+                asked = owners == number
+                if asked.any():
+                    self._ask(number, tables[asked], words[asked], seats[asked])
+
+    def _ask(
+        self,
+        number: int,
+        tables: NDArray[np.int64],
+        words: NDArray[np.uint64],
+        seats: NDArray[np.int64],
+    ) -> None:
+        opponent, count = self._opponents.players[number], len(tables)
+        layout = opponent.layout
+        views, masks = new_buffer(count, layout.length), new_buffer(count, layout.num_actions)
+        seat_loops.question(self.games, self._rules, layout.compiled(), tables, views, masks)
+        actions = opponent.ask(_rows(views, count), _rows(masks, count), words, seats)
+        seat_loops.answer(self.games, self._rules, self._seats, tables, actions, self._reward)
+
+    def _note(self, faulty: list[int]) -> None:
+        """Takes over what the step brought, and ends the episodes of those who broke the rules."""
+        seats = self._seats
+        self.rewards[:] = seats["reward"]
+        self.deal_ends[:] = seats["deals"] > 0
+        for table in faulty:
+            self.rewards[table] = worst_honest(self._game(table), self.reward)
+            self.faults[table] = seats["done"][table] = True
+        self.dones[:] = seats["done"]
+        if self.dones.any():
+            scores = self.games["scores"][self.dones, : self.rules.players]
+            self.final_scores[self.dones] = scores
+
+    def _follow(self, ended: NDArray[np.int64]) -> None:
+        """Keeps the last views of the episodes that ended and begins the next ones."""
+        if not len(ended):
+            return
+        self._show()
+        self.final_observations[ended] = self.observations[ended]
+        self._begin(ended)
+
+    def _show(self) -> None:
+        seat_loops.show(self.games, self._rules, self._sections, self._seats, *self._buffers)
+        if self.autoreset != "same_step" and self.dones.any():
+            self.action_masks[self.dones] = 0
+
+    def game(self, table: int) -> Game:
+        """Returns a copy of one table as a ``Game``; see ``BatchedOhHell.game``."""
+        self._check_ready()
+        row = whole_number(table)
+        if row is None or not 0 <= row < self.num_tables:
+            raise RulesError(f"table: a row from 0 to {self.num_tables - 1}, got {table!r}")
+        return self._game(row)
+
+    def _game(self, row: int) -> Game:
+        game = Game(self.rules, self.seed, self.episode, self.hand_size)
+        game.state[:] = self.games[row : row + 1]
+        if self.first_table + row > 0:
+            game.seed = None  # a Game's seed means the first of its streams
+        return game
+
+
+def check_seat(seat: Any, rules: Rules) -> int | None:
+    """Returns a seat at a table, or None; RulesError where there is no such seat."""
+    number = whole_number(seat)
+    if seat is not None and (number is None or not 0 <= number < rules.players):
+        raise RulesError(
+            f"seat: 0 to {rules.players - 1}, or None for a new one each episode; got {seat!r}"
+        )
+    return number
+
+
+def check_one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
+    """Returns a setting that is one of a few words, or raises RulesError with the nearest."""
+    if not isinstance(value, str) or value not in allowed:
+        raise RulesError(f"{name}={value!r}: {nearest(value, allowed)}")
+    return value
+
+
+def _rows(buffer: NDArray[np.int8], rows: int) -> NDArray[np.int8]:
+    return buffer[: len(buffer) - MARGIN].reshape(rows, -1)
