@@ -22,7 +22,8 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 import ohhell_env
-from agents.network import INPUTS, Network, tensor_sizes
+from agents.arrangement import INPUTS
+from agents.network import Network, tensor_sizes
 from agents.saved import as_path, read_file
 from ohhell_env.errors import CheckpointError, OhHellError
 from ohhell_env.observation import LAYOUTS, Layout, layout_of
@@ -86,7 +87,7 @@ def _write_files(folder: Path, checkpoint: Checkpoint) -> None:
 
 
 def _weights_of(network: Network) -> bytes:
-    return save({name: value.cpu() for name, value in network.state_dict().items()})
+    return save({name: value.cpu().contiguous() for name, value in network.state_dict().items()})
 
 
 def weights_digest(network: Network) -> str:

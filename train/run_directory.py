@@ -324,6 +324,7 @@ def _tensors(ppo: SelfPlayPPO) -> dict[str, torch.Tensor]:
     tensors = {f"network.{k}": v for k, v in ppo.policy.network.state_dict().items()}
     for number, values in ppo.policy.optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{number}.{name}": value for name, value in values.items()}
+    tensors = {name: value.contiguous() for name, value in tensors.items()}
     tensors |= {f"tables.{k}": torch.from_numpy(v) for k, v in ppo.tables.state().items()}
     if ppo.following is not None:
         for name in LAP_FIELDS:

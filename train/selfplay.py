@@ -82,8 +82,8 @@ class TablePolicy(MaskableActorCriticPolicy):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Returns values, log-probabilities of actions, and entropies, (B,) each."""
         assert action_masks is not None, "every decision has a mask"
-        inputs, order = self.network.read(obs)
-        log_probs = self.network.act(inputs, order, action_masks)
+        inputs = self.network.read(obs)
+        log_probs = self.network.act(inputs, action_masks)
         taken = log_probs.gather(-1, actions.unsqueeze(-1)).squeeze(-1)
         entropy = -(log_probs.exp() * log_probs).sum(dim=-1)
         return self.network.judge(inputs), taken, entropy
@@ -183,8 +183,8 @@ class SelfPlayPPO(MaskablePPO):
     def decide(self, observations: Bytes, masks: Bytes) -> tuple[NDArray[np.int64], Floats, Floats]:
         """Samples an action for each row; see ``rollout.Policy``."""
         network = self.policy.network
-        inputs, order = network.read(torch.from_numpy(observations))
-        log_probs = network.act(inputs, order, torch.from_numpy(masks))
+        inputs = network.read(torch.from_numpy(observations))
+        log_probs = network.act(inputs, torch.from_numpy(masks))
         words = self.tables.random.integers(2**64, size=len(masks), dtype=np.uint64)
         actions = choose(log_probs, words)
         rows = np.arange(len(actions))

@@ -13,9 +13,10 @@ import torch
 from numpy.typing import NDArray
 
 import agents
+from agents.arrangement import num_inputs
 from agents.checkpoint import Checkpoint
 from agents.learned import LearnedAgent
-from agents.network import Network, choose, dealers_card_from, num_inputs, tensor_sizes
+from agents.network import Network, choose, dealers_card_from, tensor_sizes
 from ohhell_env import BatchedOhHell
 from ohhell_env.cards import card_name, parse_card
 from ohhell_env.errors import CheckpointError, IllegalActionError, RulesError
@@ -205,15 +206,18 @@ def test_sizes_are_known_without_building(name: str) -> None:
         network = Network(layout, (8, 4), fresh=False)
         found = {key: tuple(value.shape) for key, value in network.state_dict().items()}
         assert found == tensor_sizes(layout, (8, 4))
-        inputs, _ = network.read(torch.zeros(2, layout.length, dtype=torch.int8))
+        inputs = network.read(torch.zeros(2, layout.length, dtype=torch.int8)).dense()
         assert inputs.shape == (2, num_inputs(layout))
 
 
 def _order_is_clear(agent: LearnedAgent, vector: NDArray[np.int8]) -> bool:
     """Whether no two suits are equal to the seat: two that it does not hold may come either way."""
-    weights = agent.checkpoint.network.suits.weights
-    keys = (torch.from_numpy(vector).float() @ weights).sort().values
-    return bool((keys.diff() > 0).all())
+    part = {name: vector[place] for name, place in agent.checkpoint.layout.slices().items()}
+    suits = [
+        (part["trump"][suit], part["led_suit"][suit], *np.flatnonzero(hand))
+        for suit, hand in enumerate(np.array_split(part["hand"], [13, 26, 39]))
+    ]
+    return len(set(suits)) == len(suits)
 
 
 @pytest.mark.parametrize("name", ["oh_hell", "pocha", "plump"])
@@ -254,7 +258,7 @@ def test_hints_tell_what_a_card_does() -> None:
     game.apply(parse_card("QH"))
     network = new_agent().checkpoint.network
     vector = torch.from_numpy(view(game)["observation"])[None]
-    inputs, _ = network.read(vector)
+    inputs = network.read(vector).dense()
     hints = inputs[0, -(2 * 52 + 4 * 4) :]
     spades, hearts, diamonds = 0, 13, 26  # trumps first, then the led suit, then own diamonds
     beats = np.flatnonzero(hints[:52].numpy()).tolist()
@@ -277,7 +281,7 @@ def _higher(network: Network, game: Game, card: str, rules: Rules | None = None)
     """The hint how many cards above a spade, the trump suit, may still come."""
     name = "default" if network.num_observed == layout_of(game.rules).length else "universal"
     vector = torch.from_numpy(view(game, layout_name=name)["observation"])[None]
-    inputs, _ = network.read(vector, rules)
+    inputs = network.read(vector, rules).dense()
     layout = layout_of(game.rules, name)
     higher = inputs[0, -(2 * 52 + 4 * layout.seats) :][52:104]
     return float(4 * higher[parse_card(card) % 13])
@@ -326,7 +330,7 @@ def test_the_rules_of_the_table_tell_not_those_trained_for() -> None:
     given = torch.from_numpy(observations), torch.from_numpy(masks)
     expected = network.log_probs(*given, DEALERS).argmax(dim=-1)
     assert agent.act_batch(observations, masks).tolist() == expected.tolist()
-    assert (network.read(given[0], DEALERS)[0] != network.read(given[0])[0]).any()
+    assert (network.read(given[0], DEALERS).dense() != network.read(given[0]).dense()).any()
 
 
 def test_a_network_that_was_told_no_rules_takes_every_shown_card_for_turned(tmp_path: Path) -> None:
