@@ -11,6 +11,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ohhell_env.envs.registration import register_gymnasium
+
 # Not lazy: the function has the name of the module that it comes from, and the import system would
 # put the module in its place.
 from ohhell_env.variants import variants
@@ -31,6 +33,8 @@ __all__ = [
     "oh_hell_v0",
     "variants",
 ]
+
+register_gymnasium()
 
 _CLASSES = {"BatchedOhHell": "envs.batched", "Game": "game", "Rules": "rules"}
 """Public classes by the module that they come from."""

@@ -13,7 +13,7 @@ import pytest
 import ohhell_env
 
 HEAVY = ("torch", "stable_baselines3", "sb3_contrib", "pygame", "matplotlib", "agents", "train")
-ENGINE = ("numba", "pettingzoo", "gymnasium", "numpy")
+ENGINE = ("numba", "pettingzoo")
 
 
 def in_fresh_process(code: str) -> Any:

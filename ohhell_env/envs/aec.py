@@ -113,7 +113,7 @@ View = dict[str, NDArray[np.int8]]
 Turn = tuple[Any, float, bool, bool, dict[str, Any]]
 """What ``last`` returns: view (None if not wanted), reward, termination, truncation, info."""
 
-RENDER_MODES = ("human", "ansi")
+RENDER_MODES = ("human", "ansi", "rgb_array")
 ILLEGAL_POLICIES = ("raise", "terminate")
 
 _DEAL, _OVER = 16 * int(Event.DEAL), 16 * int(Event.OVER)
@@ -187,7 +187,7 @@ class RawOhHell(AECEnv[str, Any, Any]):
         """The rules of the game."""
         self.reward = reward
         """The reward setting."""
-        self.render_mode = _check_render_mode(render_mode)
+        self.render_mode = check_render_mode(render_mode)
         self._game = Game(self.rules, episode=episode, hand_size=hand_size)
         self._reward = check_reward(reward, episode, self.rules)
         self.layout: Layout = layout_of(self.rules, layout, self._game.chosen_size)
@@ -548,7 +548,8 @@ def check_illegal(illegal: str) -> str:
     return illegal
 
 
-def _check_render_mode(mode: str | None) -> str | None:
-    if mode is not None and (not isinstance(mode, str) or mode not in RENDER_MODES):
-        raise RulesError(f"render_mode={mode!r}: {nearest(mode, RENDER_MODES)}")
+def check_render_mode(mode: str | None, allowed: tuple[str, ...] = RENDER_MODES) -> str | None:
+    """Returns a render mode, or raises RulesError."""
+    if mode is not None and (not isinstance(mode, str) or mode not in allowed):
+        raise RulesError(f"render_mode={mode!r}: {nearest(mode, allowed)}")
     return mode

@@ -128,10 +128,16 @@ class LearnerTables:
         """bool (N,): the last step ended the learner's episode."""
         self.deal_ends: NDArray[np.bool_] = np.zeros(tables, np.bool_)
         """bool (N,): a deal ended in the last step."""
+        self.final_seats: NDArray[np.int64] = np.zeros(tables, np.int64)
+        """int64 (N,): where ``dones``, the learner's seat in the episode that ended."""
         self.final_scores: NDArray[np.int32] = np.zeros((tables, self.rules.players), np.int32)
         """int32 (N, players): where ``dones``, all scores of the episode that ended, by seat."""
+        self.win_shares: NDArray[np.float64] = np.zeros(tables, np.float64)
+        """float64 (N,): where ``dones``, the learner's share of the win; 0 after a fault."""
         self.faults: NDArray[np.bool_] = np.zeros(tables, np.bool_)
         """bool (N,): the last step ended the episode because its action was illegal."""
+        self.fault_reasons: dict[int, str] = {}
+        """What was wrong, by table, where ``faults``."""
         kinds = (np.int64, np.int64, np.uint64, np.int64)
         self._questions: Any = tuple(np.zeros(tables, kind) for kind in kinds)
         self._all = np.arange(tables)
@@ -203,6 +209,7 @@ class LearnerTables:
         self._seats["reward"] = 0
         self._seats["deals"] = 0
         self._ready = False  # until every opponent has answered
+        self.fault_reasons = {table: self._fault(table, int(codes[table])) for table in faulty}
         chosen = codes if tables is self._all else codes[tables]
         seat_loops.answer(self.games, self._rules, self._seats, tables, chosen, self._reward)
         self._play_others(tables)
@@ -224,7 +231,15 @@ class LearnerTables:
                 f"actions: whole numbers of shape ({self.num_tables},) are wanted, got "
                 f"{array.dtype} of shape {array.shape}; nothing was applied"
             )
-        return array.astype(np.int64, copy=False)
+        codes = array.astype(np.int64, copy=False)
+        inside = (array >= 0) & (array < self.layout.num_actions)
+        if not inside.all():
+            table = int(np.argmin(inside))
+            raise IllegalActionError(
+                f"table {table}: action {array[table]} is out of range "
+                f"0..{self.layout.num_actions - 1}; nothing was applied anywhere"
+            )
+        return codes
 
     def _ended(self) -> NDArray[np.bool_]:
         """Returns the tables that this step begins anew instead of playing (N,)."""
@@ -253,6 +268,10 @@ class LearnerTables:
                 raise IllegalActionError(f"table {table}: {error}; nothing was applied anywhere")
             faulty.append(table)
             tables = np.delete(tables, place)
+
+    def _fault(self, table: int, action: int) -> str:
+        error = explain_illegal(self._game(table), action)
+        return str(error).removesuffix("; the game is unchanged")
 
     def _play_others(self, tables: NDArray[np.int64]) -> None:
         """Plays on at some tables until it is the learner's turn or the episode is over."""
@@ -297,8 +316,17 @@ class LearnerTables:
             self.faults[table] = seats["done"][table] = True
         self.dones[:] = seats["done"]
         if self.dones.any():
-            scores = self.games["scores"][self.dones, : self.rules.players]
-            self.final_scores[self.dones] = scores
+            self._note_ends(np.flatnonzero(self.dones))
+
+    def _note_ends(self, ended: NDArray[np.int64]) -> None:
+        self.final_seats[ended] = self._seats["learner"][ended]
+        self.final_scores[ended] = self.games["scores"][ended, : self.rules.players]
+        shares, paid = np.zeros((2, self.rules.players))
+        for table in ended.tolist():
+            self.win_shares[table] = 0.0
+            if not self.faults[table]:
+                batch.results_one(self.games[table : table + 1], self._rules, shares, paid)
+                self.win_shares[table] = shares[self.final_seats[table]]
 
     def _follow(self, ended: NDArray[np.int64]) -> None:
         """Keeps the last views of the episodes that ended and begins the next ones."""
@@ -312,6 +340,10 @@ class LearnerTables:
         seat_loops.show(self.games, self._rules, self._sections, self._seats, *self._buffers)
         if self.autoreset != "same_step" and self.dones.any():
             self.action_masks[self.dones] = 0
+
+    def close(self) -> None:
+        """Ends what opponents hold that were given by name; ``reset`` starts it anew."""
+        self._opponents.close()
 
     def game(self, table: int) -> Game:
         """Returns a copy of one table as a ``Game``; see ``BatchedOhHell.game``."""

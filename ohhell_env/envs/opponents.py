@@ -43,6 +43,7 @@ class Opponent:
     ) -> None:
         # Whatever chance a player needs comes with each question, so the seed decides nothing.
         self.player: Player = resolve(given, 0 if _is_name(given) else None)
+        self._ours = _is_name(given)
         self.name = str(given) if _is_name(given) else _called(given)
         self.deterministic = deterministic
         layout = getattr(self.player, "layout_name", "default")
@@ -63,6 +64,12 @@ class Opponent:
             seat: Its seat; None where it sits in more than one, or at more than one table.
         """
         self.player.begin(self._rules, cast("int", seat))
+
+    def close(self) -> None:
+        """Ends what the player holds, if it was given by name."""
+        close = getattr(self.player, "close", None)
+        if self._ours and callable(close):
+            close()
 
     def ask(
         self,
@@ -181,6 +188,11 @@ class Opponents:
                 opponent.begin(None)
             else:
                 opponent.begin((learner + 1 + int(distances[0])) % self._seats)
+
+    def close(self) -> None:
+        """Ends what those hold that were given by name; the next ``begin`` starts it anew."""
+        for opponent in self.players:
+            opponent.close()
 
 
 def _is_name(given: Any) -> bool:

@@ -1,8 +1,5 @@
 """The table as text: what lies on it, from a seat's view or from the referee's.
 
-A seat's view is made from the seat's decoded observation and nothing else, so it shows what that
-seat may know. Seats are absolute here: the numbers of the agents.
-
 ::
 
     Oh Hell: deal 1 of 19, hand size 10, trump H (QH turned), trick 2
@@ -17,136 +14,17 @@ seat may know. Seats are absolute here: the numbers of the agents.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from ohhell_env.cards import card_name, parse_card, suit_of
-from ohhell_env.engine.layout import NO_TRUMP, NOBODY, Phase
+from ohhell_env.engine.layout import NOBODY
 from ohhell_env.game import Game
+from ohhell_env.pictures.view import TableView, in_order, referee_view, seat_view, view_of
 from ohhell_env.rules import Rules
-from ohhell_env.schedule import num_deals
-from ohhell_env.variants import VARIANTS
-
-
-@dataclass(frozen=True)
-class _Table:
-    """What is shown of a table; card names, absolute seats."""
-
-    rules: Rules
-    deal: int
-    hand_size: int
-    blind: bool
-    trump: str
-    """Suit letter, "NT", or "?" while not revealed."""
-    turned: str | None
-    dealer: int
-    actor: int
-    bids: list[int | None]
-    tricks_won: list[int]
-    scores: list[int]
-    hands: Mapping[int, Sequence[str]]
-    """The hands that are seen."""
-    trick: list[tuple[int, str]]
-    trick_number: int
-    bidding: bool
-    over: bool
-
-    def text(self) -> str:
-        lines = [self._title(), "       bid won score"]
-        width = max([len(self._hand(seat)) for seat in range(self.rules.players)])
-        for seat in range(self.rules.players):
-            lines.append(self._seat(seat, width).rstrip())
-        return "\n".join([*lines, *self._balance(), *self._trick()]) + "\n"
-
-    def _title(self) -> str:
-        rules = self.rules
-        known = VARIANTS.get(rules.name)
-        where = f"deal {self.deal + 1} of {num_deals(rules)}, hand size {self.hand_size}"
-        turned = f" ({self.turned} turned)" if self.turned else ""
-        trump = {"NT": "no trumps", "?": "trump not yet known"}.get(
-            self.trump, f"trump {self.trump}{turned}"
-        )
-        part = f"trick {self.trick_number + 1}"
-        if self.over:
-            part = "the end"
-        elif self.bidding:
-            part = "bidding"
-        blind = ", blind" if self.blind else ""
-        name = known.title if known else "Oh Hell by own rules"
-        return f"{name}: {where}{blind}, {trump}, {part}"
-
-    def _seat(self, seat: int, width: int) -> str:
-        bid = self.bids[seat]
-        roles = ["dealer"] * (seat == self.dealer) + ["to act"] * (seat == self.actor)
-        return (
-            f"seat {seat} {'-' if bid is None else bid:>3} {self.tricks_won[seat]:>3} "
-            f"{self.scores[seat]:>5}  {self._hand(seat):<{width}}  {', '.join(roles)}"
-        )
-
-    def _hand(self, seat: int) -> str:
-        """The cards by suit, the last suit first, each from high to low."""
-        names = self.hands.get(seat, ())
-        cards = sorted((parse_card(name, self.rules.pack) for name in names), reverse=True)
-        suits: dict[int, list[str]] = {}
-        for card in cards:
-            suits.setdefault(suit_of(card), []).append(card_name(card, self.rules.pack))
-        return "  ".join(" ".join(suit) for suit in suits.values())
-
-    def _balance(self) -> list[str]:
-        if self.bidding:
-            return []
-        total = sum(bid or 0 for bid in self.bids)
-        off = total - self.hand_size
-        word = f"over by {off}" if off > 0 else f"under by {-off}" if off < 0 else "even"
-        return [f"bids {total} of {self.hand_size}: {word}"]
-
-    def _trick(self) -> list[str]:
-        if not self.trick:
-            return []
-        (leader, led), *others = self.trick
-        rest = "".join(f", seat {seat} {card}" for seat, card in others)
-        return [f"trick: seat {leader} led {led}{rest}"]
 
 
 def seat_text(view: dict[str, Any], rules: Rules, seat: int, actor: int) -> str:
-    """Returns the table as a seat sees it.
-
-    Args:
-        view: The seat's observation, decoded.
-        rules: The rules.
-        seat: The seat that looks.
-        actor: The seat to act, which everybody knows; -1 for none.
-    """
-    players = rules.players
-
-    def absolute(distance: int) -> int:
-        return (seat + distance) % players
-
-    def by_seat(values: list[Any]) -> list[Any]:
-        return [values[(other - seat) % players] for other in range(players)]
-
-    shown = {absolute(distance): [card] for distance, card in view["open_cards"].items()}
-    hands = shown or {seat: view["hand"]}
-    table = _Table(
-        rules=rules,
-        deal=view["deal"],
-        hand_size=view["hand_size"],
-        blind=view["blind"],
-        trump=view["trump"],
-        turned=view["turned"],
-        dealer=absolute(view["dealer"]),
-        actor=actor,
-        bids=by_seat(view["bids"]),
-        tricks_won=by_seat(view["tricks_won"]),
-        scores=by_seat(view["scores"]),
-        hands=hands,
-        trick=[(absolute(distance), card) for distance, card in view["trick"]],
-        trick_number=view["trick_number"],
-        bidding=view["phase"] == "bid",
-        over=view["phase"] == "over",
-    )
-    return table.text()
+    """Returns the table as a seat sees it; arguments as ``pictures.view.seat_view``."""
+    return table_text(seat_view(view, rules, seat, actor))
 
 
 def referee_text(game: Game, actor: int = NOBODY) -> str:
@@ -156,25 +34,52 @@ def referee_text(game: Game, actor: int = NOBODY) -> str:
         game: The table.
         actor: The seat to act; -1 for none.
     """
-    pack = game.rules.pack
-    table = _Table(
-        rules=game.rules,
-        deal=game.deal,
-        hand_size=game.hand_size,
-        blind=game.blind,
-        trump="NT" if game.trump == NO_TRUMP else pack.suits[game.trump],
-        turned=None if game.turned is None else card_name(game.turned, pack),
-        dealer=game.dealer,
-        actor=actor,
-        bids=game.bids,
-        tricks_won=game.tricks_won,
-        scores=game.scores,
-        hands={
-            seat: [card_name(card, pack) for card in hand] for seat, hand in enumerate(game.hands)
-        },
-        trick=[(seat, card_name(card, pack)) for seat, card in game.trick],
-        trick_number=len(game.tricks),
-        bidding=game.phase is Phase.BID,
-        over=game.over,
+    return table_text(referee_view(game, actor))
+
+
+def shown(game: Game, seat: int | None, mode: str) -> Any:
+    """Returns a table as text ("ansi") or as a picture ("rgb_array").
+
+    Args:
+        game: The table.
+        seat: The seat that looks; None: the referee.
+        mode: The render mode.
+    """
+    return table_text(view_of(game, seat))
+
+
+def table_text(table: TableView) -> str:
+    """Returns the text of a table."""
+    seats = range(table.rules.players)
+    hands = [_hand(table, seat) for seat in seats]
+    width = max(map(len, hands))
+    lines = [f"{table.variant}: {table.where}, {_trump(table)}, {table.part}"]
+    lines.append("       bid won score")
+    lines += [_seat(table, seat, hands[seat].ljust(width)).rstrip() for seat in seats]
+    if table.balance is not None:
+        lines.append(table.balance)
+    if table.trick:
+        (leader, led), *others = table.trick
+        rest = "".join(f", seat {seat} {card}" for seat, card in others)
+        lines.append(f"trick: seat {leader} led {led}{rest}")
+    return "\n".join(lines) + "\n"
+
+
+def _trump(table: TableView) -> str:
+    turned = f" ({table.turned} turned)" if table.turned else ""
+    special = {"NT": "no trumps", "?": "trump not yet known"}
+    return special.get(table.trump, f"trump {table.trump}{turned}")
+
+
+def _seat(table: TableView, seat: int, hand: str) -> str:
+    bid = table.bids[seat]
+    roles = ["dealer"] * (seat == table.dealer) + ["to act"] * (seat == table.actor)
+    return (
+        f"seat {seat} {'-' if bid is None else bid:>3} {table.tricks_won[seat]:>3} "
+        f"{table.scores[seat]:>5}  {hand}  {', '.join(roles)}"
     )
-    return table.text()
+
+
+def _hand(table: TableView, seat: int) -> str:
+    suits = in_order(table.hands.get(seat, ()), table.rules.pack)
+    return "  ".join(" ".join(suit) for suit in suits)

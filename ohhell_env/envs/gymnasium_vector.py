@@ -1,0 +1,257 @@
+"""The Gymnasium vector environment: many tables, one learner's seat at each, no loop in Python.
+
+It means the same as so many ``OhHellEnv`` (whose docstring is the manual), and is made by
+``gymnasium.make_vec("ohhell/OhHell-v0", num_envs=64, opponents="heuristic")``.
+
+Autoreset:
+    ``autoreset_mode`` is "SameStep" unless said otherwise: an episode that ends is followed by the
+    next in the same step, its last view is ``infos["final_obs"]``. With "NextStep" the next step
+    begins it, ignores its action and pays nothing; with "Disabled"
+    ``reset(options={"reset_mask": mask})`` begins it. ``metadata["autoreset_mode"]`` says which.
+
+Infos:
+    "action_mask" int8 (N, A) and "seat" (N,). Where an episode ended also the learner's "score" and
+    "win_share", and "fault" where it ended by an illegal action; with "SameStep" these are in
+    ``infos["final_info"]``. As Gymnasium has it, each key has a mask (N,) of the same name with an
+    underline before it.
+
+Arrays are new at every step unless ``copy=False``: then observations and masks are the tables' own,
+which the next step overwrites.
+"""
+
+# Reads what users hand over: types are checked here, not believed.
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from ohhell_env.envs import render
+from ohhell_env.envs.aec import check_render_mode
+from ohhell_env.envs.learner_seat import LearnerTables
+from ohhell_env.envs.opponents import OpponentsLike
+from ohhell_env.errors import RulesError, nearest
+from ohhell_env.game import check_seed
+from ohhell_env.rules import Rules, RulesLike
+
+Vectors = NDArray[np.int8]
+_AUTORESETS = {"SameStep": "same_step", "NextStep": "next_step", "Disabled": "disabled"}
+"""Gymnasium's words for ``LearnerTables``'s."""
+
+
+class OhHellVectorEnv(VectorEnv[Vectors, Any, NDArray[Any]]):
+    """Many tables of Oh Hell from one seat each; see this module's docstring.
+
+    Args:
+        num_envs: How many tables, N.
+        rules: Rules, the name of a variant, or the path of a YAML file.
+        players: Overrides the number of players of the rules.
+        opponents: One player for all other seats, or a list of them.
+        seat: The learner's seat; None: drawn anew for each episode.
+        episode: "deal" or "game".
+        reward: "points", "relative", "win" or "settlement".
+        illegal: "terminate" or "raise" (then nothing is applied at any table).
+        render_mode: None, "ansi" or "rgb_array": ``render()`` returns one for each table.
+        hand_size: With episode "deal", the only hand size; None: drawn from the schedule.
+        layout: "default" or "universal".
+        deterministic: Whether opponents that weigh their actions take the best one.
+        open_hands: Whether ``render`` shows all hands.
+        autoreset_mode: "SameStep", "NextStep", "Disabled", or Gymnasium's ``AutoresetMode``.
+        copy: Whether arrays are new at every step.
+
+    Raises:
+        OhHellError: A setting or a player that cannot be used.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {  # pyright: ignore[reportIncompatibleVariableOverride]
+        "render_modes": ["ansi", "rgb_array"],
+        "render_fps": 1,
+    }
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        rules: RulesLike = "oh_hell",
+        players: int | None = None,
+        opponents: OpponentsLike = "heuristic",
+        seat: int | None = None,
+        episode: str = "deal",
+        reward: str = "points",
+        illegal: str = "terminate",
+        render_mode: str | None = None,
+        hand_size: int | None = None,
+        layout: str = "default",
+        deterministic: bool = True,
+        open_hands: bool = False,
+        autoreset_mode: Any = "SameStep",
+        copy: bool = True,
+    ) -> None:
+        mode = _check_autoreset(autoreset_mode)
+        self.tables = LearnerTables(
+            num_envs,
+            rules,
+            players,
+            opponents,
+            seat,
+            None,
+            episode,
+            reward,
+            layout,
+            hand_size,
+            illegal,
+            _AUTORESETS[mode],
+            deterministic,
+        )
+        """The tables themselves."""
+        self.rules: Rules = self.tables.rules
+        """The rules of the game."""
+        self.num_envs = num_envs
+        self.metadata = type(self).metadata | {"autoreset_mode": _as_gymnasium(mode)}  # type: ignore[misc]
+        self.render_mode = check_render_mode(render_mode, ("ansi", "rgb_array"))
+        self.open_hands = open_hands
+        self._copy = copy
+        layout_of_tables = self.tables.layout
+        self.single_observation_space = spaces.Box(-128, 127, (layout_of_tables.length,), np.int8)
+        self.single_action_space = spaces.Discrete(layout_of_tables.num_actions)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._seeded = False
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Vectors, dict[str, Any]]:
+        """Begins episodes, up to the learner's first decision.
+
+        Args:
+            seed: Starts all chance anew, table i at stream (seed, i); None: it goes on.
+            options: "reset_mask", bool (N,): only these tables begin.
+
+        Raises:
+            RulesError: A seed or option that cannot be.
+        """
+        if seed is not None:
+            seed = check_seed(seed)
+        super().reset(seed=seed)
+        chosen = self._wanted(options)
+        if seed is None and not self._seeded:
+            seed = int(self.np_random.integers(2**63))
+        if seed is None:
+            self.tables.reset_tables(chosen)
+        elif len(chosen) == self.num_envs:
+            self.tables.reset(seed)
+            self._seeded = True
+        else:
+            raise RulesError("reset: a seed is for all tables; leave out reset_mask, or the seed")
+        return self._views(), self._infos()
+
+    def _wanted(self, options: dict[str, Any] | None) -> NDArray[np.int64]:
+        wishes = dict(options or {})
+        mask = np.asarray(wishes.pop("reset_mask", np.ones(self.num_envs, np.bool_)))
+        if wishes:
+            raise RulesError(f"reset: unknown option {next(iter(wishes))!r}; allowed: reset_mask")
+        if mask.dtype != np.bool_ or mask.shape != (self.num_envs,):
+            raise RulesError(
+                f"reset_mask: bool of shape ({self.num_envs},) is wanted, got {mask.dtype} of "
+                f"shape {mask.shape}"
+            )
+        return np.flatnonzero(mask)
+
+    def step(
+        self, actions: Any
+    ) -> tuple[Vectors, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
+        """Makes the learner's action at every table and plays on to its next decision.
+
+        Args:
+            actions: Whole numbers (N,).
+
+        Returns:
+            Observations int8 (N, L), rewards float64 (N,), terminations and truncations bool (N,),
+            and infos.
+
+        Raises:
+            IllegalActionError: As ``LearnerTables.step``.
+        """
+        tables = self.tables
+        tables.step(actions)
+        infos = self._infos()
+        if tables.dones.any():
+            infos |= self._last_words()
+        rewards, dones = tables.rewards.astype(np.float64), tables.dones.copy()
+        return self._views(), rewards, dones, np.zeros_like(dones), infos
+
+    def _views(self) -> Vectors:
+        return self.tables.observations.copy() if self._copy else self.tables.observations
+
+    def _infos(self) -> dict[str, Any]:
+        tables, everywhere = self.tables, np.ones(self.num_envs, np.bool_)
+        masks = tables.action_masks.copy() if self._copy else tables.action_masks
+        seats = tables.learner_seats.copy()
+        return {
+            "action_mask": masks,
+            "_action_mask": everywhere,
+            "seat": seats,
+            "_seat": everywhere.copy(),
+        }
+
+    def _last_words(self) -> dict[str, Any]:
+        """Returns what the infos say of the episodes that ended."""
+        tables, dones = self.tables, self.tables.dones
+        ended = np.arange(self.num_envs)[dones]
+        score = np.zeros(self.num_envs, np.int64)
+        score[ended] = tables.final_scores[ended, tables.final_seats[ended]]
+        fault = np.full(self.num_envs, None, object)
+        for table, reason in tables.fault_reasons.items():
+            fault[table] = reason
+        words = {"score": score, "win_share": np.where(dones, tables.win_shares, 0.0)}
+        words = {**words, "_score": dones.copy(), "_win_share": dones.copy()}
+        words |= {"fault": fault, "_fault": tables.faults.copy()}
+        if tables.autoreset != "same_step":
+            return words
+        words |= {"seat": tables.final_seats.copy(), "_seat": dones.copy()}
+        last = np.full(self.num_envs, None, object)
+        for table in ended.tolist():
+            last[table] = tables.final_observations[table].copy()
+        return {
+            "final_obs": last,
+            "_final_obs": dones.copy(),
+            "final_info": words,
+            "_final_info": dones.copy(),
+        }
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Returns bool (N, A): the actions that are legal for the learner at each table."""
+        return self.tables.action_masks.astype(np.bool_)
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Returns one text or picture for each table, as ``render_mode`` says."""
+        if self.render_mode is None:
+            return None
+        seats = [None] * self.num_envs if self.open_hands else self.tables.learner_seats.tolist()
+        return tuple(
+            render.shown(self.tables.game(table), seat, self.render_mode)
+            for table, seat in enumerate(seats)
+        )
+
+    def close_extras(self, **_: Any) -> None:
+        """Ends what opponents hold that were given by name, a program for instance."""
+        self.tables.close()
+
+
+def _check_autoreset(mode: Any) -> str:
+    """Returns the name of an autoreset mode, or raises RulesError."""
+    name = getattr(mode, "value", mode)
+    if not isinstance(name, str) or name not in _AUTORESETS:
+        raise RulesError(f"autoreset_mode={mode!r}: {nearest(name, _AUTORESETS)}")
+    return name
+
+
+def _as_gymnasium(mode: str) -> Any:
+    try:
+        from gymnasium.vector import AutoresetMode
+    except ImportError:  # before Gymnasium 1.1
+        return mode
+    return AutoresetMode(mode)

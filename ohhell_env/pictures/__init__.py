@@ -1,0 +1,1 @@
+"""Pictures of tables and games: SVG, HTML, frames of pixels, a page that replays a game."""

@@ -1,0 +1,180 @@
+"""``TableView``: what is shown of a table, to one seat or to the referee; text and pictures use it.
+
+A seat's view is made from its decoded observation and nothing else, so it holds what that seat may
+know. Seats are absolute here: the numbers of the agents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ohhell_env.cards import Pack, card_name, parse_card
+from ohhell_env.engine import batch
+from ohhell_env.engine.encode import new_buffer
+from ohhell_env.engine.layout import NO_TRUMP, NOBODY, Phase
+from ohhell_env.game import Game
+from ohhell_env.observation import decode, layout_of
+from ohhell_env.rules import Rules
+from ohhell_env.schedule import num_deals
+from ohhell_env.variants import VARIANTS
+
+
+@dataclass(frozen=True)
+class TableView:
+    """What is shown of a table; card names, absolute seats."""
+
+    rules: Rules
+    deal: int
+    """Its number in the game, from 0 on."""
+    hand_size: int
+    blind: bool
+    trump: str
+    """Suit letter, "NT", or "?" while not revealed."""
+    turned: str | None
+    dealer: int
+    actor: int
+    """The seat to act; -1 for none."""
+    bids: Sequence[int | None]
+    tricks_won: Sequence[int]
+    scores: Sequence[int]
+    hands: Mapping[int, Sequence[str]]
+    """The hands that are seen, by seat."""
+    counts: Sequence[int]
+    """Cards that each seat holds, seen or not."""
+    trick: Sequence[tuple[int, str]]
+    """(seat, card) in the order of play."""
+    winning: int
+    """The seat whose card wins the trick so far; -1 while nothing is led."""
+    trick_number: int
+    bidding: bool
+    over: bool
+    looker: int | None
+    """The seat that looks; None: the referee."""
+
+    @property
+    def variant(self) -> str:
+        """The name of the game at the table."""
+        known = VARIANTS.get(self.rules.name)
+        return known.title if known else "Oh Hell by own rules"
+
+    @property
+    def where(self) -> str:
+        """Deal and hand size in words."""
+        blind = ", blind" if self.blind else ""
+        return f"deal {self.deal + 1} of {num_deals(self.rules)}, hand size {self.hand_size}{blind}"
+
+    @property
+    def part(self) -> str:
+        """Which part of the deal it is, in words."""
+        if self.over:
+            return "the end"
+        return "bidding" if self.bidding else f"trick {self.trick_number + 1}"
+
+    @property
+    def balance(self) -> str | None:
+        """How the bids stand to the hand size, in words; None before all have bid."""
+        if self.bidding:
+            return None
+        total = sum(bid or 0 for bid in self.bids)
+        off = total - self.hand_size
+        word = f"over by {off}" if off > 0 else f"under by {-off}" if off < 0 else "even"
+        return f"bids {total} of {self.hand_size}: {word}"
+
+
+def seat_view(view: dict[str, Any], rules: Rules, seat: int, actor: int) -> TableView:
+    """Returns the table as a seat sees it.
+
+    Args:
+        view: The seat's observation, decoded.
+        rules: The rules.
+        seat: The seat that looks.
+        actor: The seat to act, which everybody knows; -1 for none.
+    """
+    players = rules.players
+
+    def absolute(distance: int) -> int:
+        return (seat + distance) % players
+
+    def by_seat(values: list[Any]) -> list[Any]:
+        return [values[(other - seat) % players] for other in range(players)]
+
+    shown = {absolute(distance): [card] for distance, card in view["open_cards"].items()}
+    gone = [0] * players
+    for distance, _ in view["plays"]:
+        gone[absolute(distance)] += 1
+    return TableView(
+        rules=rules,
+        deal=view["deal"],
+        hand_size=view["hand_size"],
+        blind=view["blind"],
+        trump=view["trump"],
+        turned=view["turned"],
+        dealer=absolute(view["dealer"]),
+        actor=actor,
+        bids=by_seat(view["bids"]),
+        tricks_won=by_seat(view["tricks_won"]),
+        scores=by_seat(view["scores"]),
+        hands=shown or {seat: view["hand"]},
+        counts=[view["hand_size"] - played for played in gone],
+        trick=[(absolute(distance), card) for distance, card in view["trick"]],
+        winning=NOBODY if view["winning"] is None else absolute(view["winning"][0]),
+        trick_number=view["trick_number"],
+        bidding=view["phase"] == "bid",
+        over=view["phase"] == "over",
+        looker=seat,
+    )
+
+
+def referee_view(game: Game, actor: int | None = None) -> TableView:
+    """Returns the table as the referee sees it, with all hands.
+
+    Args:
+        game: The table.
+        actor: The seat to act, -1 for none; None: the game's.
+    """
+    pack = game.rules.pack
+    return TableView(
+        rules=game.rules,
+        deal=game.deal,
+        hand_size=game.hand_size,
+        blind=game.blind,
+        trump="NT" if game.trump == NO_TRUMP else pack.suits[game.trump],
+        turned=None if game.turned is None else card_name(game.turned, pack),
+        dealer=game.dealer,
+        actor=game.seat if actor is None else actor,
+        bids=game.bids,
+        tricks_won=game.tricks_won,
+        scores=game.scores,
+        hands={
+            seat: [card_name(card, pack) for card in hand] for seat, hand in enumerate(game.hands)
+        },
+        counts=[len(hand) for hand in game.hands],
+        trick=[(seat, card_name(card, pack)) for seat, card in game.trick],
+        winning=int(game.state["best_seat"][0]) if game.trick else NOBODY,
+        trick_number=len(game.tricks),
+        bidding=game.phase is Phase.BID,
+        over=game.over,
+        looker=None,
+    )
+
+
+def view_of(game: Game, seat: int | None) -> TableView:
+    """Returns a table as a seat sees it, or, for None, as the referee does."""
+    if seat is None:
+        return referee_view(game)
+    layout = layout_of(game.rules, "default", game.chosen_size)
+    buffers = new_buffer(1, layout.length), new_buffer(1, layout.num_actions)
+    batch.observe_one(game.state, game.compiled, layout.compiled(), seat, *buffers)
+    return seat_view(decode(buffers[0][: layout.length], game.rules), game.rules, seat, game.seat)
+
+
+def in_order(names: Sequence[str], pack: Pack) -> list[list[str]]:
+    """Returns a hand by suit, the last suit of the pack first, each from high to low."""
+    cards = sorted((parse_card(name, pack) for name in names), reverse=True)
+    suits: dict[str, list[str]] = {}
+    for card in cards:
+        name = card_name(card, pack)
+        suits.setdefault(name[1], []).append(name)
+    return list(suits.values())
