@@ -72,6 +72,11 @@ def num_inputs(layout: Layout) -> int:
     return layout.length + wider + num_hints(layout)
 
 
+def num_hand_inputs(layout: Layout) -> int:
+    """Returns how many inputs the hands of all other seats make."""
+    return (layout.seats - 1) * sorted_width(layout)
+
+
 def _sorted_cards(layout: Layout, order: tuple[int, ...]) -> NDArray[np.int64]:
     """Returns the place of each card (card_width,) in a sorted card section."""
     cards = np.arange(layout.card_width)

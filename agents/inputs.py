@@ -24,7 +24,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from agents.arrangement import ABSENT, READ, num_hints, num_inputs, sorted_width, tables_of
+from agents.arrangement import (
+    ABSENT,
+    READ,
+    num_hand_inputs,
+    num_hints,
+    num_inputs,
+    sorted_width,
+    tables_of,
+)
 from ohhell_env.cards import RANKS_PER_SUIT
 from ohhell_env.engine.bits import has
 from ohhell_env.engine.caching import entry, inline
@@ -313,8 +321,3 @@ def read_hands(layout: Layout, hands: NDArray[np.uint64], orders: Tensor) -> Inp
         orders,
         num_hand_inputs(layout),
     )
-
-
-def num_hand_inputs(layout: Layout) -> int:
-    """Returns how many inputs ``read_hands`` gives."""
-    return (layout.seats - 1) * sorted_width(layout)

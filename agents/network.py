@@ -111,7 +111,7 @@ class Network(nn.Module):
 
     def act(self, inputs: Inputs, action_masks: Tensor) -> Tensor:
         """As ``log_probs``, from what ``read`` returned."""
-        logits = self.actor(inputs).gather(-1, self.actions[inputs.orders])
+        logits = self.actor(inputs).float().gather(-1, self.actions[inputs.orders])
         return F.log_softmax(logits.masked_fill(action_masks == 0, _MASKED), dim=-1)
 
     def judge(self, inputs: Inputs) -> Tensor:

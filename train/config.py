@@ -14,8 +14,11 @@ from ohhell_env.checks import MAX_PLAYERS, MIN_PLAYERS
 from ohhell_env.game import MAX_SEED
 from ohhell_env.rules import Rules, as_rules
 from ohhell_env.schedule import MAX_HAND_SIZE
+from ohhell_env.variants import variants
 from train.settings import Settings
 
+PAST = "past"
+"""Name of the run's own past self among the fields of its measurements."""
 _MOST_DECISIONS = 10**12
 """Of a run: a year of it on a fast machine."""
 
@@ -27,6 +30,9 @@ class NetworkSettings(Settings):
         default=(256, 256), min_length=1, max_length=8
     )
     """Widths of the hidden layers of the actor, and of the critic."""
+    critic: Literal["own_view", "all_hands"] = "own_view"
+    """What the critic reads in training: the same as the actor, or also the other seats' hands. It
+    then stays with the run: a player that is saved has no use for it."""
 
 
 class PPOSettings(Settings):
@@ -50,21 +56,48 @@ class PPOSettings(Settings):
     """Weight of the critic's error in the loss."""
     max_grad_norm: float = Field(default=0.5, gt=0, le=1e6)
     """Largest norm of a gradient."""
+    bf16: bool = False
+    """Multiply matrices in bfloat16; pays where the processor has instructions for it."""
 
 
 class OpponentSettings(Settings):
-    """Shares of the tables at which others take some of the seats; at the rest all are learners."""
+    """Shares of the tables at which a guest takes some of the seats; at the rest all are learners.
+
+    The learner's seats are drawn anew for each deal, so it plays from every seat.
+    """
 
     random: float = Field(default=0.1, ge=0, le=1)
     """The random player: shows the learner bids and plays that sensible players never make."""
     heuristic: float = Field(default=0.0, ge=0, le=1)
     """The heuristic player."""
+    past: float = Field(default=0.0, ge=0, le=1)
+    """Past selves, from the pool; until there are any, the newest self sits there, too."""
+    others: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(default={}, max_length=20)
+    """Other players, by what ``agents.make`` makes them from, such as the path of a checkpoint."""
 
     @model_validator(mode="after")
     def _at_most_all(self) -> Self:
-        if self.random + self.heuristic > 1:
+        if sum(self.fixed().values()) + self.past > 1 + 1e-9:
             raise ValueError("the shares of the tables add up to more than 1")
         return self
+
+    def fixed(self) -> dict[str, float]:
+        """Returns the share of every player that never changes, where there is any."""
+        shares = {"random": self.random, "heuristic": self.heuristic} | self.others
+        return {name: share for name, share in shares.items() if share > 0}
+
+
+class PoolSettings(Settings):
+    """The pool of past selves; empty where ``opponents.past`` is 0."""
+
+    every: int = Field(default=500_000, ge=1, le=_MOST_DECISIONS)
+    """Decisions between two copies of the learner."""
+    size: int = Field(default=20, ge=1, le=100)
+    """Most copies; the oldest makes room."""
+    at_once: int = Field(default=2, ge=1, le=100)
+    """Copies drawn for one rollout: the fewer, the faster."""
+    draw: Literal["uniform", "pfsp"] = "uniform"
+    """All alike, or the more often the less often the learner beats them."""
 
 
 class ReportSettings(Settings):
@@ -74,10 +107,16 @@ class ReportSettings(Settings):
     """Decisions between two measurements (the end of the run is measured, too)."""
     deals: int = Field(default=500, ge=2, le=100_000)
     """Duplicate deals of one measurement, each played once in every seat."""
-    against: tuple[Literal["random", "heuristic"], ...] = ("random", "heuristic")
-    """The fields of opponents, one measurement each."""
+    against: tuple[Annotated[str, Field(min_length=1)], ...] = ("random", "heuristic")
+    """The fields of opponents, one measurement each: what ``agents.make`` makes players from, or
+    ``PAST``: the player that the run had saved when it was half as far."""
+    tensorboard: bool = True
+    """Whether to write the metrics for TensorBoard, too."""
     seed: int = Field(default=1_000_003, ge=0, le=MAX_SEED)
     """Seed of these deals: the same ones at every measurement, and none of the training's."""
+
+
+Seats = Annotated[int, Field(ge=MIN_PLAYERS, le=MAX_PLAYERS)]
 
 
 class Config(Settings):
@@ -85,8 +124,10 @@ class Config(Settings):
 
     rules: str | dict[str, Any] = "oh_hell"
     """Name of a variant, path of a YAML file, or the settings themselves."""
-    players: int | None = Field(default=None, ge=MIN_PLAYERS, le=MAX_PLAYERS)
+    players: Seats | None = None
     """Number of players; null: the variant's usual number."""
+    more_players: tuple[Seats, ...] = ()
+    """Further numbers of players to train for at the same time; needs the universal layout."""
     hand_size: int | None = Field(default=None, ge=1, le=MAX_HAND_SIZE)
     """Train with one hand size only; null: with those of the schedule."""
     layout: Literal["default", "universal"] = "default"
@@ -104,22 +145,49 @@ class Config(Settings):
     """Laps of all tables in one rollout: tables * players * laps decisions."""
     save_every: int = Field(default=250_000, ge=1, le=_MOST_DECISIONS)
     """Decisions between two savings of the state from which a run can be resumed."""
+    learn: Literal["both", "bids", "cards"] = "both"
+    """What the network decides and learns; the rest is up to ``rest``."""
+    rest: Annotated[str, Field(min_length=1)] = "heuristic"
+    """Who decides what the network does not learn: what ``agents.make`` makes a player from."""
     network: NetworkSettings = NetworkSettings()
     opponents: OpponentSettings = OpponentSettings()
+    pool: PoolSettings = PoolSettings()
     ppo: PPOSettings = PPOSettings()
     report: ReportSettings = ReportSettings()
 
-    def resolved_rules(self) -> Rules:
-        """Returns the rules of the run.
+    @model_validator(mode="after")
+    def _room_for_all(self) -> Self:
+        if self.more_players:
+            if self.layout != "universal":
+                raise ValueError("more_players needs layout=universal")
+            if self.tables <= len(self.more_players):
+                raise ValueError("more_players needs a table for each number of players")
+        return self
+
+    def rules_of_tables(self) -> tuple[Rules, ...]:
+        """Returns the rules for each number of players that the run trains for.
 
         Raises:
             RulesError: They cannot be played.
         """
-        if isinstance(self.rules, str):
-            return as_rules(self.rules, self.players)
-        return as_rules(Rules.from_dict(self.rules), self.players)
+        rules = self.rules if isinstance(self.rules, str) else Rules.from_dict(self.rules)
+        return tuple(as_rules(rules, players) for players in (self.players, *self.more_players))
+
+    def resolved_rules(self) -> Rules:
+        """Returns the rules of the run, for the first number of players.
+
+        Raises:
+            RulesError: They cannot be played.
+        """
+        return self.rules_of_tables()[0]
 
     def resolved(self) -> Self:
-        """Returns the same settings with all that names stand for written out."""
+        """Returns the same settings with all that names stand for written out.
+
+        A variant for several numbers of players keeps its name: it may not be the same for all.
+        """
         rules = self.resolved_rules()
-        return self.model_copy(update={"rules": rules.to_dict(), "players": rules.players})
+        changes: dict[str, Any] = {"players": rules.players}
+        if not (self.more_players and self.rules in variants()):
+            changes["rules"] = rules.to_dict()
+        return self.model_copy(update=changes)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import agents
 from agents.base import Agent
 from ohhell_env.rules import Rules
 from train.tournament.entrants import make_entrants
@@ -26,21 +27,29 @@ class Difference:
 
 
 def measure(
-    player: Agent, field: str, rules: Rules, deals: int, seed: int, hand_size: int | None = None
+    player: Agent, field: Agent, rules: Rules, deals: int, seed: int, hand_size: int | None = None
 ) -> Difference:
     """Plays a player against a field as a tournament does: each deal once in every seat.
 
     Args:
         player: The player.
-        field: Name of the player in all other seats.
+        field: The player in all other seats.
         rules: The rules.
         deals: How many deals, two or more.
         seed: Seed of the deals and of all chance.
         hand_size: The only hand size; None: drawn from the schedule.
     """
-    other = agents.make(field, seed)
-    one, others = make_entrants([("newest", player), (field, other)], rules, seed)
+    one, others = make_entrants([("newest", player), ("field", field)], rules, seed)
     blocks = play_pairing(Deals(rules, seed, hand_size), one, others, 0, deals)
     mean, ends = interval(differences(blocks))
     assert ends is not None, "two deals or more have an interval"
     return Difference(mean, *ends)
+
+
+def averaged(found: Sequence[Difference]) -> Difference:
+    """Returns the mean of measurements on different deals, each counted alike."""
+    mean = sum(each.mean for each in found) / len(found)
+    half = math.sqrt(sum((each.high - each.low) ** 2 for each in found)) / 2 / len(found)
+    if len(found) == 1:
+        return found[0]
+    return Difference(mean, mean - half, mean + half)

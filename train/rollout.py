@@ -9,14 +9,12 @@ each (table, seat) is one column: a column is what one seat saw, did and was pai
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableRolloutBufferSamples
 
 from agents.base import Agent
 from ohhell_env import schedule
@@ -24,6 +22,7 @@ from ohhell_env.actions import BID_BASE
 from ohhell_env.engine.layout import GAME, Rows
 from ohhell_env.envs.batched import BatchedOhHell
 from ohhell_env.rules import Rules
+from train.pool import NOBODY, Pool
 
 Floats = NDArray[np.float32]
 Bytes = NDArray[np.int8]
@@ -36,7 +35,7 @@ Policy = Callable[[Bytes, Bytes], tuple[NDArray[np.int64], Floats, Floats]]
 class Lap:
     """One decision of every seat at every table: C columns, column = table * players + seat."""
 
-    observations: Bytes  # (C, L)
+    observations: Bytes  # (C, L), with hidden hands behind where the tables add them
     action_masks: Bytes  # (C, A)
     actions: NDArray[np.int64]  # (C,)
     log_probs: Floats  # (C,) of the actions, when they were chosen
@@ -44,10 +43,10 @@ class Lap:
     rewards: Floats  # (C,) paid at the end of the lap
     ends: Bools  # (C,) the deal ended with this lap
     ours: Bools  # (C,) the learner sat there, not an opponent
-    free: Bools  # (C,) it had a choice: more than one legal action
+    free: Bools  # (C,) the learner had a choice: more than one legal action
 
 
-OURS, _NOBODY = -1, -2
+OURS, _FORCED, _PAST = -1, -2, -3
 LAP_FIELDS = tuple(field.name for field in fields(Lap))
 
 
@@ -69,11 +68,28 @@ def points_scale(rules: Rules) -> float:
     return max(1.0, float(np.mean(costs)))
 
 
+@dataclass(frozen=True)
+class Company:
+    """Who sits at the tables beside the learner's newest self.
+
+    At most tables the learner sits in every seat. At a share of them it meets a guest, who takes
+    one to all but one of the seats, drawn anew for each deal.
+    """
+
+    opponents: Sequence[tuple[Agent, float]] = ()
+    """Players, and the share of the tables that each of them is a guest at."""
+    pool: Pool | None = None
+    """Past selves."""
+    past: float = 0.0
+    """Share of the tables at which a past self is the guest."""
+    learns: str = "both"
+    """What the learner decides itself: "both", "bids" or "cards"."""
+    partner: Agent | None = None
+    """Who decides the rest for it."""
+
+
 class LapTables:
     """Tables that are played by laps, a deal each, one deal after the other.
-
-    At most tables the learner sits in every seat. At a share of them it meets opponents: they
-    take one to all but one of the seats, drawn anew for each deal.
 
     Args:
         rules: The rules.
@@ -81,7 +97,10 @@ class LapTables:
         seed: Seed of the deals and of every chance at the tables.
         hand_size: The only hand size; None: as the schedule has them.
         layout: "default" or "universal".
-        opponents: Players and the share of the tables that each of them sits at.
+        company: Who else sits there.
+        show_hands: Whether to add the other seats' hands behind each observation, eight bytes of
+            mask each, clockwise, for a critic that sees them.
+        random: Every chance but that of the deals; None: a generator of the seed's own.
     """
 
     def __init__(
@@ -91,26 +110,43 @@ class LapTables:
         seed: int,
         hand_size: int | None = None,
         layout: str = "default",
-        opponents: Sequence[tuple[Agent, float]] = (),
+        company: Company | None = None,
+        show_hands: bool = False,
+        random: np.random.Generator | None = None,
     ) -> None:
         self.tables = BatchedOhHell(
             num_tables, rules, seed=seed, layout=layout, hand_size=hand_size
         )
+        self.rules, self.layout = self.tables.rules, self.tables.layout
         self.players = rules.players
         self.num_columns = num_tables * rules.players
-        self.scale = points_scale(rules)
-        self.random = np.random.Generator(np.random.Philox(seed))
+        self.width = self.layout.length + 8 * (self.layout.seats - 1) * show_hands
+        """Bytes of an observation, with the hidden hands that are shown to the critic."""
+        self.scale = np.full(self.num_columns, points_scale(rules), np.float32)
+        """(C,) points that make one unit of reward."""
+        self.random = random or np.random.Generator(np.random.Philox(seed))
         """Every chance but that of the deals; the learner draws from it, too."""
-        self.opponents = [opponent for opponent, _ in opponents]
-        for opponent in self.opponents:
-            opponent.begin(rules, None)
-        self._visitor = _shared_out([share for _, share in opponents], num_tables)
+        self.company = company or Company()
+        self._actors = self._sit_down()
+        self._visitor = _shared_out(
+            [self.company.past, *(share for _, share in self.company.opponents)], num_tables
+        )
         self.sitting = np.full((num_tables, rules.players), OURS, np.int8)
-        """(N, players): place in ``opponents`` of who sits there, or ``OURS``."""
+        """(N, players): place in the list of all players of who sits there, or ``OURS``."""
         self._first_column = np.arange(num_tables) * rules.players
         self.tables.reset()
         self._stagger()
-        self._seat_opponents(np.ones(num_tables, np.bool_))
+        self._seat_guests(np.ones(num_tables, np.bool_))
+
+    def _sit_down(self) -> list[Agent]:
+        """Returns the players that sit here all the time: the opponents, then the partner."""
+        company = self.company
+        actors = [opponent for opponent, _ in company.opponents]
+        if company.partner is not None:
+            actors.append(company.partner)
+        for actor in actors:
+            actor.begin(self.rules, None)
+        return actors
 
     def _stagger(self) -> None:
         """Brings the tables to different laps, so that even a short rollout sees deals end."""
@@ -124,12 +160,18 @@ class LapTables:
                 tables.step(chances.argmax(axis=1))
         self._set_games(start)
 
-    def _seat_opponents(self, new: Bools) -> None:
-        """Draws who sits where at those of the tables that begin a deal and have opponents."""
+    def _seat_guests(self, new: Bools) -> None:
+        """Draws who sits where at those of the tables that begin a deal and have guests."""
         where = np.flatnonzero(new & (self._visitor != OURS))
+        guests = self._visitor[where]
+        past = guests == _PAST
+        if past.any():
+            assert self.company.pool is not None, "past selves come from the pool"
+            found = self.company.pool.at_tables(int(past.sum()), self.random)
+            guests[past] = np.where(found == NOBODY, OURS, found + len(self._actors))
         places = self.random.permuted(np.tile(np.arange(self.players), (len(where), 1)), axis=1)
         number = self.random.integers(1, self.players, (len(where), 1))
-        self.sitting[where] = np.where(places < number, self._visitor[where, np.newaxis], OURS)
+        self.sitting[where] = np.where(places < number, guests[:, np.newaxis], OURS)
 
     def play(self, policy: Policy) -> Lap:
         """Plays one lap at every table and returns it. Forced moves are made without the policy."""
@@ -140,16 +182,17 @@ class LapTables:
             columns = self._first_column + tables.seats
             self._decide(lap, columns, policy)
             tables.step(lap.actions[columns])
-        lap.rewards = tables.rewards.ravel() / np.float32(self.scale)
+        lap.rewards = tables.rewards.ravel() / self.scale
         lap.ends = tables.deal_ends.repeat(self.players)
-        self._seat_opponents(tables.deal_ends)
+        self._tell_pool(tables.deal_ends)
+        self._seat_guests(tables.deal_ends)
         return lap
 
     def _empty_lap(self) -> Lap:
-        columns, layout = self.num_columns, self.tables.layout
+        columns = self.num_columns
         return Lap(
-            observations=np.empty((columns, layout.length), np.int8),
-            action_masks=np.empty((columns, layout.num_actions), np.int8),
+            observations=np.empty((columns, self.width), np.int8),
+            action_masks=np.empty((columns, self.layout.num_actions), np.int8),
             actions=np.full(columns, -1, np.int64),
             log_probs=np.zeros(columns, np.float32),
             values=np.zeros(columns, np.float32),
@@ -159,26 +202,64 @@ class LapTables:
             free=np.zeros(columns, np.bool_),
         )
 
+    def _views(self) -> Bytes:
+        """Returns the observations (N, width), with hidden hands behind where they are shown."""
+        observations = self.tables.observations
+        if self.width == self.layout.length:
+            return observations
+        turns = (self.tables.seats[:, np.newaxis] + np.arange(1, self.players)) % self.players
+        hands = np.zeros((len(turns), self.layout.seats - 1), np.uint64)
+        hands[:, : self.players - 1] = np.take_along_axis(self.tables.games["hands"], turns, axis=1)
+        return np.concatenate([observations, hands.view(np.int8)], axis=1)
+
     def _decide(self, lap: Lap, columns: NDArray[np.int64], policy: Policy) -> None:
-        observations, masks = self.tables.observations, self.tables.action_masks
-        lap.observations[columns] = observations
+        views, masks = self._views(), self.tables.action_masks
+        lap.observations[columns] = views
         lap.action_masks[columns] = masks
         lap.actions[columns] = masks.argmax(axis=1)
-        choice = masks.sum(axis=1, dtype=np.int64) > 1
-        sitting = np.where(choice, self.sitting.ravel()[columns], _NOBODY)
+        sitting = self._who_decides(columns, masks)
         free = sitting == OURS
         lap.free[columns] = free
         if free.any():
             chosen = columns[free]
-            answers = policy(observations[free], masks[free])
+            answers = policy(views[free], masks[free])
             lap.actions[chosen], lap.log_probs[chosen], lap.values[chosen] = answers
-        for place, opponent in enumerate(self.opponents):
+        for place in np.unique(sitting[sitting > OURS]).tolist():
             asked = sitting == place
-            words = self.random.integers(2**64, size=int(asked.sum()), dtype=np.uint64)
-            if len(words):
-                lap.actions[columns[asked]] = opponent.act_batch(
-                    observations[asked], masks[asked], deterministic=False, words=words
-                )
+            observations = self.tables.observations[asked]
+            lap.actions[columns[asked]] = self._ask(place, observations, masks[asked])
+
+    def _who_decides(self, columns: NDArray[np.int64], masks: Bytes) -> NDArray[np.int8]:
+        """Returns who decides at each table (N,): ``OURS``, a player's place, or ``_FORCED``."""
+        sitting = self.sitting.ravel()[columns]
+        learns = self.company.learns
+        if learns != "both":
+            bidding = masks[:, BID_BASE:].any(axis=1)
+            others = (sitting == OURS) & (bidding != (learns == "bids"))
+            sitting = np.where(others, len(self.company.opponents), sitting)
+        return np.where(masks.sum(axis=1, dtype=np.int64) > 1, sitting, _FORCED).astype(np.int8)
+
+    def _ask(self, place: int, observations: Bytes, masks: Bytes) -> NDArray[np.int64]:
+        words = self.random.integers(2**64, size=len(masks), dtype=np.uint64)
+        past = place - len(self._actors)
+        if past >= 0:
+            assert self.company.pool is not None, "past selves come from the pool"
+            return self.company.pool.ask(past, observations, masks, words, self.rules)
+        return self._actors[place].act_batch(observations, masks, deterministic=False, words=words)
+
+    def _tell_pool(self, ended: Bools) -> None:
+        """Tells the pool how the learner did against past selves in the deals that ended."""
+        pool = self.company.pool
+        if pool is None:
+            return
+        guests = self.sitting[ended].max(axis=1) - len(self._actors)
+        for guest in np.unique(guests[guests >= 0]).tolist():
+            deals = guests == guest
+            ours = self.sitting[ended][deals] == OURS
+            points = self.tables.rewards[ended][deals]
+            mine = np.average(points, axis=1, weights=ours)
+            theirs = np.average(points, axis=1, weights=~ours)
+            pool.note(guest, (np.sign(mine - theirs) + 1) / 2)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Returns all that is needed to go on from here, but the state of ``random``."""
@@ -196,112 +277,9 @@ class LapTables:
 
 
 def _shared_out(shares: Sequence[float], num_tables: int) -> NDArray[np.int8]:
-    """Returns which opponent comes to each table (N,), or ``OURS``."""
+    """Returns who is the guest at each table (N,): ``_PAST``, an opponent's place, or ``OURS``."""
     ends = np.round(np.cumsum([0.0, *shares]) * num_tables).astype(int)
     visitor = np.full(num_tables, OURS, np.int8)
     for place, (first, end) in enumerate(itertools.pairwise(ends)):
-        visitor[first:end] = place
+        visitor[first:end] = place - 1 if place else _PAST
     return visitor
-
-
-class LapBuffer(MaskableRolloutBuffer):
-    """The rollout buffer of sb3-contrib with laps as rows and seats as columns.
-
-    Only *free* cells are drawn for the loss. A forced move is no decision: it takes no part in
-    the advantages either, what follows it follows the seat's last free decision. The cells of
-    opponents are not free.
-    """
-
-    rng: np.random.Generator
-    """Order in which the cells are drawn; set by the owner."""
-
-    def reset(self) -> None:
-        """Empties the buffer."""
-        super().reset()
-        shape = (self.buffer_size, self.n_envs)
-        self.action_masks = np.zeros((*shape, self.mask_dims), np.int8)
-        self.ends = np.zeros(shape, np.bool_)
-        self.ours = np.zeros(shape, np.bool_)
-        self.free = np.zeros(shape, np.bool_)
-
-    def add_lap(self, lap: Lap) -> None:
-        """Adds one row."""
-        for name in LAP_FIELDS:
-            value = getattr(lap, name)
-            getattr(self, name)[self.pos] = value[:, None] if name == "actions" else value
-        self.pos += 1
-        self.full = self.pos == self.buffer_size
-
-    def finish(self, following: Lap) -> None:
-        """Works out advantages and returns, with the lap that follows the last row.
-
-        Generalised advantage estimation over each column's free cells (Schulman et al. 2016,
-        arXiv:1506.02438). Where the next free decision of a deal is not known yet, because the
-        lap that follows is forced, the column's last decision is left out of the loss.
-        """
-        known = following.free.copy()
-        next_value = np.where(known, following.values, 0).astype(np.float32)
-        advantage = np.zeros(self.n_envs, np.float32)
-        pay = np.zeros(self.n_envs, np.float32)
-        for row in reversed(range(self.buffer_size)):
-            ends, free = self.ends[row], self.free[row].copy()
-            next_value[ends] = advantage[ends] = pay[ends] = 0
-            known |= ends
-            pay += self.rewards[row]
-            delta = pay + self.gamma * next_value - self.values[row]
-            found = np.where(known, delta + self.gamma * self.gae_lambda * advantage, 0)
-            advantage = np.where(free, found, advantage)
-            self.advantages[row] = np.where(free, found, 0)
-            self.free[row] &= known
-            next_value = np.where(free, self.values[row], next_value)
-            pay[free] = 0
-            known |= free
-        self.returns = self.advantages + self.values
-
-    def get(
-        self, batch_size: int | None = None
-    ) -> Generator[MaskableRolloutBufferSamples, None, None]:
-        """Yields the free cells in random order, in minibatches of equal size (within one).
-
-        Args:
-            batch_size: The size wanted; the nearest that shares the cells out evenly is taken,
-                since a small rest would make a noisy step.
-        """
-        assert self.full, "finish the rollout first"
-        rows, columns = np.nonzero(self.free)
-        advantages = self._by_phase(rows, columns)
-        order = self.rng.permutation(len(rows))
-        if len(order) == 1:
-            order = order.repeat(2)  # advantages are normalised: one alone has no spread
-        parts = max(1, min(round(len(order) / (batch_size or len(order))), len(order) // 2))
-        for part in np.array_split(order, parts):
-            yield self._cells(rows[part], columns[part], advantages[part])
-
-    def _by_phase(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Floats:
-        """Returns advantages brought to mean 0 and spread 1 for bids and for cards apart.
-
-        A bid decides about more points than a card; together, the cards would hardly count.
-        """
-        advantages = self.advantages[rows, columns]
-        bids = self.actions[rows, columns, 0] >= BID_BASE
-        for phase in (bids, ~bids):
-            if phase.any():
-                part = advantages[phase]
-                advantages[phase] = (part - part.mean()) / (part.std() + 1e-8)
-        return advantages
-
-    def _cells(
-        self, rows: NDArray[np.int64], columns: NDArray[np.int64], advantages: Floats
-    ) -> MaskableRolloutBufferSamples:
-        def pick(values: NDArray[Any]) -> torch.Tensor:
-            return torch.from_numpy(values[rows, columns])
-
-        return MaskableRolloutBufferSamples(
-            observations=pick(self.observations),
-            actions=pick(self.actions),
-            old_values=pick(self.values),
-            old_log_prob=pick(self.log_probs),
-            advantages=torch.from_numpy(advantages),
-            returns=pick(self.returns),
-            action_masks=pick(self.action_masks),
-        )

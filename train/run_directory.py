@@ -9,6 +9,8 @@
       state.safetensors    all that a resumed run needs, replaced in one move
       checkpoints/250000/  a player each, after so many decisions
       best/  last/         the one that measured best, and the newest
+      pool/500000/         past selves that the learner meets, a player each
+      tensorboard/         the metrics again, for `tensorboard --logdir runs`
       .lock                held by the process that trains, with its number
 
 Nothing here is pickled: tensors are safetensors, the rest is text.
@@ -18,7 +20,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import hashlib
 import importlib.metadata
 import json
 import os
@@ -36,11 +37,13 @@ from safetensors.torch import save_file
 
 import ohhell_env
 from agents.base import write_whole
-from agents.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from agents.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, weights_digest
+from agents.network import Network
 from ohhell_env.errors import CheckpointError, OhHellError, RulesError
 from train.config import Config
 from train.locks import InUseError, only_here
-from train.rollout import LAP_FIELDS, Lap
+from train.pool import Pool
+from train.run_state import digest_of, put_back, tensors_of
 from train.selfplay import SelfPlayPPO
 
 CONFIG, METRICS, STATE, VERSIONS, LOCK = (
@@ -50,6 +53,7 @@ CONFIG, METRICS, STATE, VERSIONS, LOCK = (
     "versions.json",
     ".lock",
 )
+CHECKPOINTS, POOL, BOARD = "checkpoints", "pool", "tensorboard"
 _LIBRARIES = ("numpy", "numba", "torch", "stable-baselines3", "sb3-contrib", "safetensors")
 
 
@@ -138,7 +142,7 @@ class RunDirectory:
 
     def recover(self) -> None:
         """Puts back the players that a kill caught between their old and their new folder."""
-        for parent in (self.path, self.path / "checkpoints"):
+        for parent in (self.path, self.path / CHECKPOINTS, self.path / POOL):
             left = [match for file in parent.glob(".*") if (match := _LEFT_OVER.match(file.name))]
             # The old one comes first: it is the one that the saved state belongs to.
             for match in sorted(left, key=lambda match: match["kind"], reverse=True):
@@ -214,15 +218,24 @@ class RunDirectory:
             "run, which begins a new one (nothing else is lost)"
         )
 
-    def save_player(self, ppo: SelfPlayPPO, config: Config, name: str) -> None:
-        """Writes the newest network as a player that ``agents.load`` reads."""
+    def save_network(self, network: Network, config: Config, name: str) -> None:
+        """Writes a network as a player that ``agents.load`` reads."""
         rules = config.resolved_rules()
-        checkpoint = Checkpoint(ppo.policy.network, rules, config.layout, config.hand_size)
+        checkpoint = Checkpoint(network, rules, config.layout, config.hand_size)
         save_checkpoint(self.path / name, checkpoint)
+
+    def past_self(self, decisions: int) -> Path | None:
+        """Returns the newest saved player of at most so many decisions, if there is any."""
+        saved = [int(each.name) for each in self.path.glob(f"{CHECKPOINTS}/[0-9]*")]
+        newest = max((number for number in saved if number <= decisions), default=None)
+        return None if newest is None else self.path / CHECKPOINTS / str(newest)
 
     def save_state(self, ppo: SelfPlayPPO, counters: Counters) -> None:
         """Writes all that a resumed run needs; between two rollouts only."""
+        pool = ppo.tables.company.pool
+        past = {} if pool is None else self._save_pool(pool, ppo.config)
         notes = {
+            "pool": past,
             "counters": vars(counters),
             "updates": ppo._n_updates,
             "random": ppo.tables.random.bit_generator.state,
@@ -230,11 +243,33 @@ class RunDirectory:
         }
         beside = self.path / f"{STATE}.part"
         text = json.dumps(notes, default=lambda array: array.tolist())
-        tensors = _tensors(ppo)
-        save_file(tensors, beside, {"notes": text, "sha256": _digest(tensors, text)})
+        tensors = tensors_of(ppo)
+        save_file(tensors, beside, {"notes": text, "sha256": digest_of(tensors, text)})
         with beside.open("rb") as file:
             os.fsync(file.fileno())
         beside.replace(self.path / STATE)
+        for folder in self.path.glob(f"{POOL}/[0-9]*"):
+            if folder.name not in past:  # only now is no saved state left that names it
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _save_pool(self, pool: Pool, config: Config) -> dict[str, str]:
+        """Writes those past selves that are not there yet; returns the digest of each, by slot."""
+        digests: dict[str, str] = {}
+        for decisions, network in zip(pool.decisions, pool.networks, strict=True):
+            folder, digest = self.path / POOL / str(decisions), weights_digest(network)
+            digests[folder.name] = digest
+            if not _is_player(folder, digest):
+                self.save_network(network, config, f"{POOL}/{folder.name}")
+        return digests
+
+    def _restore_pool(self, pool: Pool, past: Mapping[str, str], beaten: torch.Tensor) -> None:
+        networks: list[Network] = []
+        for name, digest in past.items():
+            folder = self.path / POOL / name
+            if not _is_player(folder, digest):
+                raise self._broken_state(f"{folder} is not the past self that it names")
+            networks.append(load_checkpoint(folder).network)
+        pool.restore(networks, [int(name) for name in past], beaten.numpy())
 
     def counters(self) -> Counters:
         """Returns what the run had behind it when its state was last saved.
@@ -266,7 +301,9 @@ class RunDirectory:
                 "back what was there, or begin the run anew"
             )
         try:
-            _restore(ppo, tensors, notes)
+            put_back(ppo, tensors, notes)
+            if ppo.tables.company.pool is not None:
+                self._restore_pool(ppo.tables.company.pool, notes["pool"], tensors["pool.beaten"])
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise self._broken_state(f"it does not fit {CONFIG}: {error}") from None
 
@@ -281,7 +318,7 @@ class RunDirectory:
             raise self._broken_state(f"{error.args[0]!r} is missing in it") from None
         except (SafetensorError, OSError, TypeError, ValueError) as error:
             raise self._broken_state(str(error)) from None
-        if _digest(tensors, text) != digest:
+        if digest_of(tensors, text) != digest:
             raise self._broken_state("it is not what was saved")
         return tensors, json.loads(text)
 
@@ -291,18 +328,10 @@ class RunDirectory:
         )
 
 
-def _digest(tensors: Mapping[str, torch.Tensor], notes: str) -> str:
-    """Returns the SHA-256 of a state: a damaged one must not reach the unchecked engine."""
-    found = hashlib.sha256(notes.encode())
-    for name, tensor in sorted(tensors.items()):
-        found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        found.update(tensor.detach().numpy().tobytes())
-    return found.hexdigest()
-
-
 def _made_with(config: Config) -> dict[str, Any]:
     """Returns the settings that a saved state cannot go on without."""
     names = {"rules", "players", "hand_size", "layout", "tables", "opponents", "network"}
+    names |= {"more_players", "pool", "learn", "rest"}
     return config.resolved().model_dump(mode="json", include=names)
 
 
@@ -312,40 +341,10 @@ def is_free(path: Path) -> bool:
     return path.is_dir() and all(file.name in begun for file in path.iterdir())
 
 
-def _is_player(folder: Path) -> bool:
+def _is_player(folder: Path, digest: str | None = None) -> bool:
+    """Whether a folder holds a whole player, of these weights if any are named."""
     try:
-        load_checkpoint(folder)
+        network = load_checkpoint(folder).network
     except OhHellError:
         return False
-    return True
-
-
-def _tensors(ppo: SelfPlayPPO) -> dict[str, torch.Tensor]:
-    tensors = {f"network.{k}": v for k, v in ppo.policy.network.state_dict().items()}
-    for number, values in ppo.policy.optimizer.state_dict()["state"].items():
-        tensors |= {f"optimizer.{number}.{name}": value for name, value in values.items()}
-    tensors = {name: value.contiguous() for name, value in tensors.items()}
-    tensors |= {f"tables.{k}": torch.from_numpy(v) for k, v in ppo.tables.state().items()}
-    if ppo.following is not None:
-        for name in LAP_FIELDS:
-            tensors[f"lap.{name}"] = torch.from_numpy(getattr(ppo.following, name))
-    return tensors
-
-
-def _restore(ppo: SelfPlayPPO, tensors: dict[str, torch.Tensor], notes: dict[str, Any]) -> None:
-    def part(prefix: str) -> dict[str, torch.Tensor]:
-        names = [name for name in tensors if name.startswith(prefix)]
-        return {name.removeprefix(prefix): tensors[name] for name in names}
-
-    ppo.policy.network.load_state_dict(part("network."))
-    optimizer = ppo.policy.optimizer.state_dict()
-    for name, value in part("optimizer.").items():
-        number, _, key = name.partition(".")
-        optimizer["state"].setdefault(int(number), {})[key] = value
-    ppo.policy.optimizer.load_state_dict(optimizer)
-    ppo.tables.restore({name: value.numpy() for name, value in part("tables.").items()})
-    lap = {name: value.numpy().copy() for name, value in part("lap.").items()}
-    ppo.following = Lap(**lap) if lap else None
-    ppo.tables.random.bit_generator.state = notes["random"]
-    ppo.num_timesteps = notes["counters"]["decisions"]
-    ppo._n_updates = notes["updates"]
+    return digest is None or weights_digest(network) == digest

@@ -27,10 +27,13 @@ from torch import Tensor
 
 from agents.network import Network, choose
 from ohhell_env.errors import OhHellError
-from ohhell_env.observation import Layout
-from ohhell_env.rules import Rules
 from train.config import Config
-from train.rollout import Bytes, Floats, Lap, LapBuffer, LapTables
+from train.lap_buffer import LapBuffer
+from train.mixed_tables import MixedTables
+from train.onlooker import Onlooker, silence
+from train.rollout import Bytes, Floats, Lap, LapTables
+
+Tables = LapTables | MixedTables
 
 
 class DivergedError(OhHellError):
@@ -56,37 +59,64 @@ class TablePolicy(MaskableActorCriticPolicy):
     """The policy as MaskablePPO wants it, around a ``Network`` that plays without it, too."""
 
     network: Network
+    onlooker: Onlooker | None
 
     def __init__(
         self,
         observation_space: spaces.Space[Any],
         action_space: spaces.Space[Any],
         lr_schedule: Schedule,
-        layout: Layout,
-        hidden: tuple[int, ...],
-        rules: Rules,
+        config: Config,
+        tables: Tables,
     ) -> None:
-        self._layout, self._hidden, self._rules = layout, hidden, rules
+        self._config, self._layout, self._rules = config, tables.layout, tables.rules
         super().__init__(observation_space, action_space, lr_schedule)
 
     def _build(self, lr_schedule: Schedule) -> None:
-        self.network = Network(self._layout, self._hidden, rules=self._rules)
+        settings = self._config.network
+        self.network = Network(self._layout, settings.hidden, rules=self._rules)
+        self.onlooker = None
+        if settings.critic == "all_hands":
+            self.onlooker = Onlooker(self._layout, settings.hidden)
+            silence(self.network.critic)
         self.optimizer = self.optimizer_class(
-            self.parameters(),
+            self.trained().parameters(),
             lr=lr_schedule(1.0),  # type: ignore[call-arg]
             **self.optimizer_kwargs,
         )
+
+    def trained(self) -> torch.nn.ModuleDict:
+        """Returns the parts that are trained, by the names that a saved state has for them."""
+        if self.onlooker is None:
+            return torch.nn.ModuleDict({"network": self.network})
+        return torch.nn.ModuleDict({"network": self.network, "onlooker": self.onlooker})
+
+    def weigh(self, views: Tensor, action_masks: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns the log-probabilities of all actions (B, A) and values (B,).
+
+        Args:
+            views: int8 (B, width), as ``LapTables`` shows them.
+            action_masks: int8 (B, A).
+        """
+        length = self._layout.length
+        inputs = self.network.read(views[:, :length])
+        with torch.autocast("cpu", torch.bfloat16, enabled=self._config.ppo.bf16):
+            log_probs = self.network.act(inputs, action_masks)
+            if self.onlooker is None:
+                values = self.network.judge(inputs)
+            else:
+                values = self.onlooker(inputs, views[:, length:])
+        return log_probs.float(), values.float()
 
     def evaluate_actions(
         self, obs: Tensor, actions: Tensor, action_masks: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Returns values, log-probabilities of actions, and entropies, (B,) each."""
         assert action_masks is not None, "every decision has a mask"
-        inputs = self.network.read(obs)
-        log_probs = self.network.act(inputs, action_masks)
+        log_probs, values = self.weigh(obs, action_masks)
         taken = log_probs.gather(-1, actions.unsqueeze(-1)).squeeze(-1)
         entropy = -(log_probs.exp() * log_probs).sum(dim=-1)
-        return self.network.judge(inputs), taken, entropy
+        return values, taken, entropy
 
     def forward(self, *_: Any, **__: Any) -> Any:
         """Not used: decisions are made by ``SelfPlayPPO.decide``."""
@@ -99,12 +129,11 @@ class TablePolicy(MaskableActorCriticPolicy):
 class _Columns(VecEnv):
     """The (table, seat) columns as MaskablePPO counts them; only sizes and spaces are used."""
 
-    def __init__(self, tables: LapTables) -> None:
-        layout = tables.tables.layout
+    def __init__(self, tables: Tables) -> None:
         super().__init__(
             tables.num_columns,
-            spaces.Box(-128, 127, (layout.length,), np.int8),
-            spaces.Discrete(layout.num_actions),
+            spaces.Box(-128, 127, (tables.width,), np.int8),
+            spaces.Discrete(tables.layout.num_actions),
         )
 
     def reset(self) -> Bytes:
@@ -146,7 +175,7 @@ class SelfPlayPPO(MaskablePPO):
     policy: TablePolicy  # type: ignore[assignment]
     rollout_buffer: LapBuffer  # type: ignore[assignment]
 
-    def __init__(self, config: Config, tables: LapTables) -> None:
+    def __init__(self, config: Config, tables: Tables) -> None:
         ppo = config.ppo
         super().__init__(
             TablePolicy,
@@ -162,11 +191,7 @@ class SelfPlayPPO(MaskablePPO):
             vf_coef=ppo.value_weight,
             max_grad_norm=ppo.max_grad_norm,
             rollout_buffer_class=LapBuffer,
-            policy_kwargs={
-                "layout": tables.tables.layout,
-                "hidden": config.network.hidden,
-                "rules": tables.tables.rules,
-            },
+            policy_kwargs={"config": config, "tables": tables},
             seed=config.seed,
             device="cpu",
         )
@@ -182,13 +207,14 @@ class SelfPlayPPO(MaskablePPO):
     @torch.no_grad()
     def decide(self, observations: Bytes, masks: Bytes) -> tuple[NDArray[np.int64], Floats, Floats]:
         """Samples an action for each row; see ``rollout.Policy``."""
-        network = self.policy.network
-        inputs = network.read(torch.from_numpy(observations))
-        log_probs = network.act(inputs, torch.from_numpy(masks))
+        log_probs, values = (
+            answer.numpy()
+            for answer in self.policy.weigh(torch.from_numpy(observations), torch.from_numpy(masks))
+        )
         words = self.tables.random.integers(2**64, size=len(masks), dtype=np.uint64)
-        actions = choose(log_probs, words)
+        actions = choose(torch.from_numpy(log_probs), words)
         rows = np.arange(len(actions))
-        taken, values = log_probs.numpy()[rows, actions], network.judge(inputs).numpy()
+        taken = log_probs[rows, actions]
         # Finite weights can be so large that their products are not, or that a legal action
         # becomes less likely than an illegal one.
         if not (np.isfinite(taken + values) & (masks[rows, actions] == 1)).all():
@@ -236,6 +262,7 @@ class SelfPlayPPO(MaskablePPO):
         buffer = self.rollout_buffer
         callback.on_rollout_start()  # before the last rollout is forgotten: it is reported here
         buffer.reset()
+        self._refresh_pool()
         lap = self.following or self.tables.play(self.decide)
         for _ in range(n_rollout_steps):
             buffer.add_lap(lap)
@@ -247,6 +274,15 @@ class SelfPlayPPO(MaskablePPO):
         buffer.finish(lap)
         callback.on_rollout_end()
         return True
+
+    def _refresh_pool(self) -> None:
+        """Takes a copy of the learner where it is time, and draws who sits down next."""
+        pool = self.tables.company.pool
+        if pool is None:
+            return
+        if pool.is_due(self.num_timesteps):
+            pool.add(self.policy.network, self.num_timesteps)
+        pool.draw(self.tables.random)
 
 
 def _falling(first: float, last: float) -> Schedule:

@@ -33,7 +33,10 @@ def test_a_file_overrides_defaults_and_changes_override_the_file(tmp_path: Path)
         ({"ppo": 3}, "ppo: "),
         ({"layout": "cosy"}, "layout: .*'default' or 'universal', got 'cosy'"),
         ({"ppo.learning_rate": float("nan")}, "ppo.learning_rate"),
-        ({"report.against": ["nobody"]}, "report.against.0: "),
+        ({"report.against": [3]}, "report.against.0: "),
+        ({"opponents.others": {"heuristic": 2}}, "opponents.others.heuristic: .*less than or eq"),
+        ({"opponents.past": 0.95}, "add up to more than 1"),
+        ({"more_players": [3]}, "more_players needs layout=universal"),
         ({"opponents.random": 0.7, "opponents.heuristic": 0.6}, "add up to more than 1"),
     ],
 )

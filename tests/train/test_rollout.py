@@ -14,7 +14,8 @@ from agents import make
 from ohhell_env import schedule
 from ohhell_env.rules import Rules
 from ohhell_env.variants import VARIANTS, variants
-from train.rollout import Lap, LapBuffer, LapTables, points_scale
+from train.lap_buffer import LapBuffer
+from train.rollout import Company, Lap, LapTables, points_scale
 
 LAMBDA = 0.9
 
@@ -68,7 +69,7 @@ def test_every_seat_is_paid_for_its_own_bid_and_tricks() -> None:
         for column in np.flatnonzero(lap.ends):
             view = lap.observations[column].astype(int)
             bid, won, size = (view[places[k]][0] for k in ("bids", "tricks_won", "hand_size"))
-            paid = round(float(lap.rewards[column]) * tables.scale)
+            paid = round(float(lap.rewards[column]) * tables.scale[column])
             lost, gained = (schedule.points(rules.scoring, bid, won + i, size) for i in (0, 1))
             assert paid in (lost, gained)
             winners += paid == gained and paid != lost
@@ -113,7 +114,11 @@ def test_tables_start_at_different_laps() -> None:
 
 def test_opponents_sit_at_their_tables_and_change_with_each_deal() -> None:
     tables = LapTables(
-        Rules.preset("oh_hell"), 40, seed=0, opponents=[(make("random", 0), 0.5)], hand_size=2
+        Rules.preset("oh_hell"),
+        40,
+        seed=0,
+        company=Company([(make("random", 0), 0.5)]),
+        hand_size=2,
     )
     policy, seats = Chance(), np.zeros(4)
     before = tables.play(policy)
@@ -131,7 +136,7 @@ def test_opponents_sit_at_their_tables_and_change_with_each_deal() -> None:
 
 def test_opponents_make_their_own_choices() -> None:
     heuristic = make("heuristic", 0)
-    tables = LapTables(Rules.preset("oh_hell"), 10, seed=0, opponents=[(heuristic, 1.0)])
+    tables = LapTables(Rules.preset("oh_hell"), 10, seed=0, company=Company([(heuristic, 1.0)]))
     policy, compared = Chance(), 0
     for _ in range(12):
         lap = tables.play(policy)

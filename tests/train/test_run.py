@@ -60,6 +60,7 @@ def test_a_run_explains_itself(finished: RunDirectory) -> None:
         "checkpoints",
         "best",
         "last",
+        "tensorboard",
     }
     assert finished.config() == Config.of(SETTINGS).resolved()
     counters = finished.counters()

@@ -319,14 +319,14 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
     "no-updates": _change_notes(lambda notes: notes.pop("updates")),
     "random-is-a-list": _change_notes(lambda notes: notes.update(random=[1])),
     "buffer-of-chance": _change_notes(lambda notes: notes["random"].update(buffer_pos=-99)),
-    "no-games": _change_tensors(lambda tensors: tensors.pop("tables.games")),
+    "no-games": _change_tensors(lambda tensors: tensors.pop("tables.0.games")),
     "one-game": _change_tensors(
-        lambda tensors: tensors.update({"tables.games": tensors["tables.games"][:1].clone()})
+        lambda tensors: tensors.update({"tables.0.games": tensors["tables.0.games"][:1].clone()})
     ),
-    "games-of-noise": _change_tensors(lambda tensors: tensors["tables.games"].fill_(77)),
-    "nobody-sits-there": _change_tensors(lambda tensors: tensors["tables.sitting"].fill_(99)),
+    "games-of-noise": _change_tensors(lambda tensors: tensors["tables.0.games"].fill_(77)),
+    "nobody-sits-there": _change_tensors(lambda tensors: tensors["tables.0.sitting"].fill_(99)),
     "sitting-is-text": _change_tensors(
-        lambda tensors: tensors.update({"tables.sitting": torch.zeros(3)})
+        lambda tensors: tensors.update({"tables.0.sitting": torch.zeros(3)})
     ),
     "no-optimizer": _change_tensors(lambda tensors: tensors.pop("optimizer.0.exp_avg")),
     "strange-tensor": _change_tensors(lambda t: t.update({"optimizer.x.y": torch.zeros(1)})),

@@ -9,6 +9,7 @@ import pytest
 import torch
 from stable_baselines3.common.callbacks import BaseCallback
 
+from agents import make
 from agents.checkpoint import Checkpoint
 from agents.learned import LearnedAgent
 from ohhell_env.rules import Rules
@@ -135,5 +136,5 @@ def test_learns_a_two_card_game() -> None:
     ppo = SelfPlayPPO(config, LapTables(rules, config.tables, 1, hand_size=2))
     ppo.learn(config.decisions)
     player = LearnedAgent(Checkpoint(ppo.policy.network, rules), seed=0)
-    found = measure(player, "random", rules, 1000, seed=5, hand_size=2)
+    found = measure(player, make("random", 5), rules, 1000, seed=5, hand_size=2)
     assert found.low > 2.0, found

@@ -1,0 +1,50 @@
+"""The metrics of a run for TensorBoard, beside the CSV file that holds the same numbers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+
+class Board:
+    """Writes rows of metrics as TensorBoard's scalars.
+
+    Args:
+        folder: Where its files go; None: nothing is written.
+        decisions: Where the run goes on; what stands there from later on was lost.
+    """
+
+    def __init__(self, folder: Path | None, decisions: int) -> None:
+        self._writer: Any = None
+        if folder is not None:
+            with warnings.catch_warnings():  # of its own dependencies
+                warnings.simplefilter("ignore")
+                from torch.utils.tensorboard import SummaryWriter
+
+            self._writer = SummaryWriter(str(folder), purge_step=decisions + 1)
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Adds a row of metrics at its "decisions"; empty cells are left out."""
+        if self._writer is None:
+            return
+        for name, value in row.items():
+            if name != "decisions" and value != "":
+                group = "progress" if name.startswith("over_") else "training"
+                self._writer.add_scalar(f"{group}/{name}", float(value), row["decisions"])
+        self._writer.flush()
+
+    def __enter__(self) -> Self:
+        """Returns the board; the end of the ``with`` block closes its file."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._writer is not None:
+            self._writer.close()

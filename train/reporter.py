@@ -1,0 +1,195 @@
+"""What happens between two rollouts: progress is measured, saved, written down and shown."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from typing import Any
+
+from rich.progress import Progress, TaskID
+from stable_baselines3.common.callbacks import BaseCallback
+
+from agents import make
+from agents.base import Agent
+from agents.checkpoint import Checkpoint, load_checkpoint
+from agents.learned import LearnedAgent
+from agents.network import Network
+from train.board import Board
+from train.config import PAST, Config
+from train.parts import TwoPartAgent
+from train.progress import Difference, averaged, measure
+from train.run_directory import CHECKPOINTS, Counters, RunDirectory
+from train.selfplay import SelfPlayPPO
+
+_LOSSES = {
+    "policy_loss": "policy_gradient_loss",
+    "value_loss": "value_loss",
+    "entropy": "entropy_loss",
+    "approx_kl": "approx_kl",
+    "clip_fraction": "clip_fraction",
+    "explained_variance": "explained_variance",
+    "learning_rate": "learning_rate",
+}
+"""Columns of the metrics, by MaskablePPO's names without "train/"."""
+
+
+class Reporter(BaseCallback):
+    """Between two rollouts: counts, measures, saves, writes metrics and moves the bar."""
+
+    model: SelfPlayPPO  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        run: RunDirectory,
+        config: Config,
+        counters: Counters,
+        progress: Progress,
+        task: TaskID,
+        board: Board,
+    ) -> None:
+        super().__init__()
+        self.run, self.config, self.counters, self.board = run, config, counters, board
+        self.progress, self.task = progress, task
+        self._saved = counters.decisions
+        self._began = time.monotonic() - counters.seconds
+        self._stopped = False
+        self._said_nothing_learned = False
+
+    def _on_step(self) -> bool:
+        return not self._stopped
+
+    def _on_rollout_start(self) -> None:
+        """Comes before the first rollout, and after each update that another one follows."""
+        if self.model.num_timesteps > self.counters.decisions:
+            self._after_update(last=False)
+        limit = self.config.max_minutes
+        self._stopped = limit is not None and self.counters.seconds >= 60 * limit
+
+    def _on_training_end(self) -> None:
+        if self.model.num_timesteps > self.counters.decisions:
+            self._after_update(last=True)
+        else:  # stopped by the clock
+            self._finish()
+            self._say(
+                f"stopped by max_minutes={self.config.max_minutes} at "
+                f"{self.counters.decisions:,} of {self.config.decisions:,} decisions"
+            )
+
+    def _after_update(self, last: bool) -> None:
+        counters, config = self.counters, self.config
+        counters.decisions = self.model.num_timesteps
+        self._say_if_nothing_was_learned()
+        due = last or counters.decisions - counters.measured >= config.report.every
+        measured = self._measure() if due else {}
+        counters.seconds = time.monotonic() - self._began
+        if config.max_minutes is not None:
+            self.model.hurry = counters.seconds / (60 * config.max_minutes)
+        row = self._row(measured)
+        self.run.add_metrics(row)
+        self.board.add(row)
+        self.progress.update(self.task, completed=counters.decisions)
+        if last:
+            self._finish()
+        elif counters.decisions - self._saved >= config.save_every:
+            self._save()
+
+    def _say_if_nothing_was_learned(self) -> None:
+        if self._said_nothing_learned or self.model.rollout_buffer.free.any():
+            return
+        self._said_nothing_learned = True
+        self._say(
+            f"after {self.counters.decisions:,} decisions: the rollout held none to learn from "
+            "(all were forced, or what follows them is not known yet), so it changed nothing; "
+            f"raise laps={self.config.laps} or tables={self.config.tables}"
+        )
+
+    def _finish(self) -> None:
+        if self.counters.measured < self.counters.decisions:
+            self._measure()
+        self.counters.finished = True
+        self._save()
+
+    def _save(self) -> None:
+        self._saved = self.counters.decisions
+        network = self.model.policy.network
+        self.run.save_network(network, self.config, f"{CHECKPOINTS}/{self._saved}")
+        self.run.save_network(network, self.config, "last")
+        self.run.save_state(self.model, self.counters)
+
+    def _measure(self) -> dict[str, Difference]:
+        """Plays against the fields; keeps the player as ``best`` if it never did better."""
+        config, counters = self.config, self.counters
+        network = self.model.policy.network
+        found: dict[str, Difference] = {}
+        for name in config.report.against:
+            field = self._field(name)
+            if field is not None:
+                found[name] = self._difference(_player(network, config), field)
+        counters.measured = counters.decisions
+        counters.scores = {name: [d.mean, d.low, d.high] for name, d in found.items()}
+        total = sum(found[name].mean for name in found if name != PAST)  # that one is a moving mark
+        if counters.best is None or total > counters.best:
+            counters.best = total
+            self.run.save_network(network, config, "best")
+        text = ", ".join(f"{name} {difference}" for name, difference in found.items())
+        self._say(f"after {counters.decisions:,} decisions, points a deal over {text}")
+        self.progress.update(self.task, score=text.partition(",")[0])  # the bar is short
+        return found
+
+    def _field(self, name: str) -> Agent | None:
+        if name != PAST:
+            return make(name, self.config.report.seed)
+        folder = self.run.past_self(self.counters.decisions // 2)
+        return None if folder is None else _player(load_checkpoint(folder).network, self.config)
+
+    def _difference(self, player: Agent, field: Agent) -> Difference:
+        config, report = self.config, self.config.report
+        with warnings.catch_warnings():
+            if config.more_players:  # it was trained for all of them
+                warnings.filterwarnings("ignore", "trained for", UserWarning)
+            return averaged(
+                [
+                    measure(player, field, rules, report.deals, report.seed, config.hand_size)
+                    for rules in config.rules_of_tables()
+                ]
+            )
+
+    def _say(self, text: str) -> None:
+        if not self.progress.disable:
+            self.progress.console.print(text, highlight=False, soft_wrap=True)
+
+    def _row(self, measured: dict[str, Difference]) -> dict[str, Any]:
+        counters, model = self.counters, self.model
+        buffer = model.rollout_buffer
+        logged = model.logger.name_to_value
+        row: dict[str, Any] = {
+            "decisions": counters.decisions,
+            "seconds": round(counters.seconds, 2),
+        }
+        row["decisions_in_loss"] = int(buffer.free.sum())
+        deals = (buffer.rewards * model.tables.scale)[buffer.ends & buffer.ours]
+        row["points_a_deal"] = round(float(deals.mean()), 4) if len(deals) else ""
+        row |= {name: _written(logged.get(f"train/{key}")) for name, key in _LOSSES.items()}
+        for name in self.config.report.against:
+            ends, column = measured.get(name), f"over_{name.replace(',', ';')}"
+            row[column] = round(ends.mean, 4) if ends else ""
+            row[f"{column}_low"] = round(ends.low, 4) if ends else ""
+            row[f"{column}_high"] = round(ends.high, 4) if ends else ""
+        return row
+
+
+def _written(value: float | None) -> str:
+    """Returns a loss for the metrics: nothing where there is none, or none that says anything."""
+    return "" if value is None or not math.isfinite(value) else f"{value:.6g}"
+
+
+def _player(network: Network, config: Config) -> Agent:
+    """Returns the player that a run trains: a network, with another player for what is left."""
+    checkpoint = Checkpoint(network, config.resolved_rules(), config.layout, config.hand_size)
+    learned = LearnedAgent(checkpoint, seed=0)
+    if config.learn == "both":
+        return learned
+    rest = make(config.rest, config.report.seed)
+    bids, cards = (learned, rest) if config.learn == "bids" else (rest, learned)
+    return TwoPartAgent(bids, cards, seed=0)
