@@ -48,11 +48,11 @@ install: $(INSTALLED)  ## create .venv with all that training and tests need
 $(INSTALLED): pyproject.toml constraints.txt
 	$(call create_venv,$(VENV))
 	@echo "Installing into $(VENV) (a few minutes the first time) ..."
-	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,dev]"
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,pictures,dev]"
 	@rm -f $(VENV)/.installed-* && touch $@
 
 $(BENCH_INSTALLED): $(INSTALLED)
-	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,dev,bench,ray]"
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,pictures,dev,bench,ray]"
 	@touch $@
 
 .PHONY: train
@@ -79,7 +79,7 @@ test-bounds: $(INSTALLED)  ## run the engine's tests with numba's bounds checks 
 $(LOWEST_INSTALLED): pyproject.toml constraints-lowest.txt
 	$(call create_venv,$(LOWEST_VENV))
 	@echo "Installing into $(LOWEST_VENV) ..."
-	@$(LOWEST_VENV)/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable ".[train,dev]"
+	@$(LOWEST_VENV)/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable ".[train,pictures,dev]"
 	@rm -f $(LOWEST_VENV)/.installed-* && touch $@
 
 .PHONY: test-lowest

@@ -363,6 +363,12 @@ class Game:
         """
         return game_record(self)
 
+    def _repr_html_(self) -> str:
+        """Returns the table with all hands, and the score sheet, as notebooks show a game."""
+        from ohhell_env.pictures.html import game_html
+
+        return game_html(self)
+
 
 def cards_of(mask: int) -> list[Card]:
     """Returns the cards of a mask, ascending."""

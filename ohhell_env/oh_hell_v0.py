@@ -46,7 +46,7 @@ def env(
         reward: "points", "relative", "win" or "settlement"; see ``envs/rewards.py``.
         illegal: "raise" (``IllegalActionError``, the game goes on) or "terminate" (the game ends
             for all, as with PettingZoo's ``TerminateIllegalWrapper``).
-        render_mode: None, "ansi" or "human".
+        render_mode: None, "ansi", "human" or "rgb_array".
         hand_size: With episode "deal", the only hand size; None: drawn from the schedule.
         layout: Observation layout, "default" or "universal".
 

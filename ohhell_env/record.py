@@ -47,6 +47,15 @@ Record = dict[str, Any]
 """A game as plain data, with the keys that this module's docstring lists."""
 
 
+class ShownRecord(Record):
+    """A record that notebooks show as a score sheet; a dict in all else."""
+
+    def _repr_html_(self) -> str:
+        from ohhell_env.pictures.html import sheet_html
+
+        return sheet_html(self)
+
+
 def deal_record(game: Game) -> dict[str, Any]:
     """Returns the present deal of a game, finished or not, as plain data."""
     pack = game.rules.pack
@@ -94,17 +103,17 @@ def game_record(game: Game) -> Record:
         )
     if not game.over:
         deals.append({**deal_record(game), "points": None})
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "rules": game.rules.to_dict(),
-        "seed": game.seed,
-        "episode": game.episode,
-        "deals": deals,
-        "scores": game.scores,
-        "win_shares": game.win_shares() if game.over else None,
-        "settlement": game.settlement() if game.over else None,
-    }
+    return ShownRecord(
+        format=FORMAT,
+        version=VERSION,
+        rules=game.rules.to_dict(),
+        seed=game.seed,
+        episode=game.episode,
+        deals=deals,
+        scores=game.scores,
+        win_shares=game.win_shares() if game.over else None,
+        settlement=game.settlement() if game.over else None,
+    )
 
 
 def replay(record: Record) -> Game:
@@ -145,7 +154,7 @@ def from_json(text: str) -> Record:
     except NotationError as error:
         raise NotationError(f"not a record: {error}") from None
     check_version(data)
-    return data
+    return ShownRecord(data)
 
 
 def read_json(text: str) -> Any:

@@ -66,7 +66,8 @@ Arguments:
                      schedule)
     reward           "points", "relative", "win" or "settlement"
     illegal          "raise" or "terminate" (``raw_env`` only raises)
-    render_mode      None, "ansi" (``render()`` returns text) or "human" (``render()`` prints it)
+    render_mode      None, "ansi" (``render()`` returns text), "human" (it prints the text, in
+                     colour on a terminal) or "rgb_array" (it returns a picture)
     hand_size        with episode "deal": the only hand size
     layout           "default", as small as the rules allow, or "universal", one for all rules
 
@@ -105,6 +106,8 @@ from ohhell_env.first_deal import FirstDeal
 from ohhell_env.game import Game
 from ohhell_env.illegal import explain_illegal
 from ohhell_env.observation import Layout, decode, layout_of
+from ohhell_env.pictures.html import game_html
+from ohhell_env.pictures.view import TableView, referee_view, seat_view
 from ohhell_env.rules import Rules, RulesLike, as_rules
 
 View = dict[str, NDArray[np.int8]]
@@ -147,7 +150,7 @@ class RawOhHell(AECEnv[str, Any, Any]):
         episode: "game" or "deal".
         reward: "points", "relative", "win" or "settlement".
         illegal: "raise"; for "terminate" take ``oh_hell_v0.env``.
-        render_mode: None, "ansi" or "human".
+        render_mode: None, "ansi", "human" or "rgb_array".
         hand_size: With episode "deal", the only hand size; None: drawn from the schedule.
         layout: "default" or "universal".
 
@@ -451,35 +454,44 @@ class RawOhHell(AECEnv[str, Any, Any]):
         return view
 
     def render(self, seat: int | None = None) -> Any:  # type: ignore[override]
-        """Returns the table as text ("ansi"), or prints it ("human").
+        """Returns the table as text ("ansi") or pixels ("rgb_array"), or prints it ("human").
 
         Args:
             seat: Show what this seat may know; None: the referee's view, with all hands.
 
+        Returns:
+            Text, pixels as uint8 (height, width, 3), or None. The size of pictures does not change
+            from step to step.
+
         Raises:
             NotResetError: Before the first ``reset``.
             RulesError: There is no such seat.
+            OhHellError: Pixels are wanted, and the extra ``pictures`` is not installed.
         """
         if not self._started:
             raise NotResetError("render() before reset(): call reset() first")
         if self.render_mode is None:
             gymnasium.logger.warn("render() without a render_mode: make it with render_mode='ansi'")
             return None
-        text = self._text(seat)
+        table = self._shown(seat)
         if self.render_mode == "human":
-            print(text)
+            print(render.printed(table))
             return None
-        return text
+        return render.drawn(table, self.render_mode)
 
-    def _text(self, seat: Any) -> str:
+    def _shown(self, seat: Any) -> TableView:
         actor = self._game.seat if self._playing else NOBODY
         if seat is None:
-            return render.referee_text(self._game, actor)
+            return referee_view(self._game, actor)
         number = whole_number(seat)
         if number is None or not 0 <= number < self.rules.players:
             raise RulesError(f"render: a seat is 0 to {self.rules.players - 1}, got {seat!r}")
         view = decode(self.observe(self.possible_agents[number])["observation"], self.rules)
-        return render.seat_text(view, self.rules, number, actor)
+        return seat_view(view, self.rules, number, actor)
+
+    def _repr_html_(self) -> str | None:
+        """Returns the table with all hands as notebooks show it; None before ``reset``."""
+        return game_html(self._game) if self._started else None
 
     def close(self) -> None:
         """Does nothing: there is nothing to release."""

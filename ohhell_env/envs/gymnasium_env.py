@@ -86,6 +86,7 @@ from ohhell_env.envs.opponents import Opponents, OpponentsLike
 from ohhell_env.envs.rewards import worst_honest
 from ohhell_env.errors import IllegalActionError, NotResetError
 from ohhell_env.game import Game, check_seed
+from ohhell_env.pictures.html import game_html
 from ohhell_env.rules import Rules, RulesLike
 
 Vector = NDArray[np.int8]
@@ -306,6 +307,12 @@ class OhHellEnv(gymnasium.Env[Vector, Any]):
     def game(self) -> Game:
         """The table itself, with all hands; look, and take ``game.copy()`` to play on with."""
         return self._table.game
+
+    def _repr_html_(self) -> str | None:
+        """Returns the table as notebooks show it; None before ``reset``."""
+        if self._learner is None:
+            return None
+        return game_html(self.game, None if self.open_hands else self._learner)
 
     def record(self) -> dict[str, Any]:
         """Returns the episode so far as plain data; see ``ohhell_env.record``."""

@@ -14,6 +14,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import sys
 from typing import Any
 
 from ohhell_env.engine.layout import NOBODY
@@ -38,14 +41,57 @@ def referee_text(game: Game, actor: int = NOBODY) -> str:
 
 
 def shown(game: Game, seat: int | None, mode: str) -> Any:
-    """Returns a table as text ("ansi") or as a picture ("rgb_array").
+    """Returns a table as text ("ansi") or as pixels ("rgb_array", uint8 (height, width, 3)).
 
     Args:
         game: The table.
         seat: The seat that looks; None: the referee.
         mode: The render mode.
+
+    Raises:
+        OhHellError: Pixels are wanted, and the extra ``pictures`` is not installed.
     """
-    return table_text(view_of(game, seat))
+    return drawn(view_of(game, seat), mode)
+
+
+def drawn(table: TableView, mode: str) -> Any:
+    """Returns what is shown of a table as text or as pixels; see ``shown``."""
+    if mode == "rgb_array":
+        from ohhell_env.pictures.frame import pixels
+        from ohhell_env.pictures.svg import draw
+
+        return pixels(draw(table))
+    return table_text(table)
+
+
+def printed(table: TableView) -> str:
+    """Returns the text of a table for standard output: in colour where that is a terminal."""
+    text = table_text(table)
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return text
+    return coloured(text, table)
+
+
+def coloured(text: str, table: TableView) -> str:
+    """Returns the text of a table with its suits in colour and the seat to act in bold."""
+    pack = table.rules.pack
+    ranks, suits = (re.escape("".join(letters)) for letters in (pack.ranks, pack.suits))
+    card = re.compile(rf"\b[{ranks}]([{suits}])\b")
+
+    def paint(found: re.Match[str]) -> str:
+        return f"{_SUIT_COLOURS[pack.suits.index(found[1])]}{found[0]}{_PLAIN}"
+
+    title, heading, *rest = text.split("\n")
+    lines = [f"{_BOLD}{title}{_PLAIN}", f"{_FAINT}{heading}{_PLAIN}"]
+    for line in rest:
+        painted = card.sub(paint, line)
+        lines.append(painted.replace("to act", f"{_BOLD}{_GOLD}to act{_PLAIN}"))
+    return "\n".join(lines)
+
+
+_PLAIN, _BOLD, _FAINT, _GOLD = "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m"
+_SUIT_COLOURS = ("\x1b[32m", "\x1b[34m", "\x1b[31m", "\x1b[36m")
+"""Green, blue, red and cyan, which can be read on dark and on light: the four-colour pack."""
 
 
 def table_text(table: TableView) -> str:

@@ -93,6 +93,9 @@ class _Direct(BaseWrapper[str, Any, Any]):
         """Returns or prints the table; see the raw environment's ``render``."""
         return self.raw.render(seat)
 
+    def _repr_html_(self) -> str | None:
+        return self.raw._repr_html_()  # pyright: ignore[reportPrivateUsage]
+
 
 class OutOfBounds(_Direct, AssertOutOfBoundsWrapper[str, Any, Any]):
     """Raises IllegalActionError for what is no action of the action space."""

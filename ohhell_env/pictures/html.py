@@ -1,0 +1,91 @@
+"""Tables and games as pieces of HTML, as notebooks show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import Any
+
+from ohhell_env.errors import NotationError, RulesError
+from ohhell_env.game import Game
+from ohhell_env.pictures.faces import suit_name
+from ohhell_env.pictures.svg import table_svg
+from ohhell_env.record import Record
+from ohhell_env.replay import Checked, check
+
+_CELL = "padding:3px 9px;text-align:right;border-bottom:1px solid #8884"
+_MADE, _MISSED = "color:#2f7d4f;font-weight:bold", "opacity:.75"
+
+
+def game_html(game: Game, seat: int | None = None) -> str:
+    """Returns a game as a notebook shows it: the table, and the score sheet so far.
+
+    Args:
+        game: The game.
+        seat: The seat that looks; None: all hands are open.
+    """
+    picture = f'<div style="max-width:760px">{table_svg(game, seat)}</div>'
+    if not game.finished_deals:
+        return picture
+    try:
+        return picture + sheet_html(game.record())
+    except NotationError:  # taken over in the middle: earlier deals are not known
+        return picture
+
+
+def sheet_html(record: Record, names: Sequence[str] | None = None) -> str:
+    """Returns the score sheet of a game: bid and tricks of every deal, and the score after it.
+
+    Args:
+        record: The game.
+        names: Names by seat; None: "seat 0", "seat 1" and so on.
+
+    Raises:
+        NotationError: The record is no game by its rules.
+        RulesError: There are not as many names as seats.
+    """
+    checked = check(record)
+    players = checked.game.players
+    called = [f"seat {seat}" for seat in range(players)] if names is None else list(names)
+    if len(called) != players:
+        raise RulesError(f"names: one for each of {players} seats, got {len(called)}")
+    heads = "".join(_cell(name, tag="th") for name in ("deal", "cards", "trump", *called))
+    rows = "".join(f"<tr>{''.join(cells)}</tr>" for cells in _rows(checked, record))
+    return (
+        '<div style="overflow-x:auto"><table style="border-collapse:collapse;'
+        'font-variant-numeric:tabular-nums"><caption style="text-align:left;padding:6px 9px">'
+        "Score sheet: tricks of bid, then the score</caption>"
+        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _rows(checked: Checked, record: Record) -> Iterator[list[str]]:
+    pack = checked.game.rules.pack
+    for number, deal in enumerate(record["deals"]):
+        trump = "no trumps" if deal["trump"] is None else suit_name(deal["trump"], pack)
+        head = [str(deal["deal"] + 1), str(deal["hand_size"]), trump]
+        cells = [_cell(text) for text in head]
+        if deal["points"] is None:
+            yield [*cells, _cell("being played", span=checked.game.players)]
+            continue
+        winners, scores = checked.winners[number], checked.scores[number]
+        yield cells + [_result(bid, winners.count(seat), scores[seat]) for seat, bid in _bids(deal)]
+
+
+def _bids(deal: dict[str, Any]) -> list[tuple[int, int]]:
+    return sorted((seat, bid) for seat, bid in deal["bids"])
+
+
+def _result(bid: int, won: int, score: int) -> str:
+    made = won == bid
+    mark = "✓" if made else "✗"
+    written = str(score).replace("-", "−")
+    return (
+        f'<td style="{_CELL}"><span style="{_MADE if made else _MISSED}">{won} of {bid} {mark}'
+        f"</span>&ensp;{written}</td>"
+    )
+
+
+def _cell(text: str, tag: str = "td", span: int = 1) -> str:
+    wide = f' colspan="{span}"' if span > 1 else ""
+    return f'<{tag}{wide} style="{_CELL}">{escape(text)}</{tag}>'

@@ -1,0 +1,310 @@
+"""A table as an SVG picture: who sits where, bids against tricks, the trick, the hands seen.
+
+Seats sit around the cloth, clockwise; the seat that looks (the referee: seat 0) is at the bottom.
+The picture needs nothing outside itself. Its size depends on the number of seats and on who looks,
+not on the state of the game, so that pictures of one game can be frames of a film.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from ohhell_env.cards import Pack
+from ohhell_env.errors import RulesError
+from ohhell_env.game import Game
+from ohhell_env.pictures.faces import as_held, colours, face, shape, suit_name
+from ohhell_env.pictures.view import TableView, view_of
+
+WIDTH = 960
+_TOP, _CLOTH = 70, 470
+"""Heights of the header and of the cloth, with the edges around it."""
+_FONT = "DejaVu Sans, Verdana, Segoe UI, Helvetica, Arial, sans-serif"
+_PAPER, _INK, _SOFT, _LINE = "#f6f4ee", "#22282b", "#5f686b", "#d9d5c9"
+_GREEN, _SHADE, _RIM, _PLATE = "#3f6b5c", "#386253", "#2f5347", "#fbfaf6"
+_GOLD, _MISS, _EMPTY = "#c98a1b", "#b3402e", "#b9bfb8"
+_PLATE_WIDTH, _PLATE_HEIGHT = 168, 66
+_NO_TEXT = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML cannot hold."""
+
+
+def table_svg(
+    game: Game,
+    seat: int | None = None,
+    names: Sequence[str] | None = None,
+    four_colours: bool = False,
+) -> str:
+    """Returns the picture of a table.
+
+    >>> table_svg(Game("oh_hell", seed=7), seat=0)[:4]
+    '<svg'
+
+    Args:
+        game: The table.
+        seat: The seat that looks; None: all hands are open.
+        names: Names by seat; None: "seat 0", "seat 1" and so on.
+        four_colours: Whether each suit has a colour of its own.
+
+    Raises:
+        RulesError: There is no such seat, or there are not as many names as seats.
+    """
+    if seat is not None and not 0 <= seat < game.players:
+        raise RulesError(f"seat: 0 to {game.players - 1} at this table, got {seat!r}")
+    return draw(view_of(game, seat), names, four_colours)
+
+
+def draw(table: TableView, names: Sequence[str] | None = None, four_colours: bool = False) -> str:
+    """Returns the picture of what is shown of a table; arguments as in ``table_svg``."""
+    players = table.rules.players
+    called = [f"seat {seat}" for seat in range(players)] if names is None else list(names)
+    if len(called) != players:
+        raise RulesError(f"names: one for each of {players} seats, got {len(called)}")
+    return _Drawing(table, called, four_colours).svg()
+
+
+class _Drawing:
+    """One picture."""
+
+    def __init__(self, table: TableView, names: list[str], four_colours: bool) -> None:
+        self.table = table
+        self.names = names
+        self.pack: Pack = table.rules.pack
+        self.colours = colours(self.pack, four_colours)
+        self.open = table.looker is None
+        rows = table.rules.players if self.open else 0
+        self.height = _TOP + _CLOTH + (rows * 50 + 14 if self.open else 124)
+
+    def svg(self) -> str:
+        parts = [*self._header(), *self._cloth(), *self._hands()]
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {self.height}" '
+            f'width="{WIDTH}" height="{self.height}" role="img" aria-label="{self._said()}" '
+            f'style="max-width:100%;height:auto" font-family="{_FONT}" fill="{_INK}">'
+            f'<rect width="{WIDTH}" height="{self.height}" rx="14" fill="{_PAPER}"/>'
+            f"{''.join(parts)}</svg>"
+        )
+
+    def _said(self) -> str:
+        table = self.table
+        seats = ", ".join(
+            f"{name} {'no bid yet' if bid is None else f'bid {bid}'} won {won}"
+            for name, bid, won in zip(self.names, table.bids, table.tricks_won, strict=True)
+        )
+        return _text(f"{table.variant}: {table.where}, {table.part}; {seats}")
+
+    # ------------------------------------------------------------------ header
+
+    def _header(self) -> Iterator[str]:
+        table = self.table
+        yield _words(28, 33, table.variant, 20, "bold")
+        part = f"{table.where} · {table.part}"
+        if table.balance is not None:
+            part += f" · {table.balance}"
+        yield _words(28, 56, part, 14, fill=_SOFT)
+        right = WIDTH - 28
+        if table.turned is not None:
+            yield self._card(table.turned, right - 38, 10, 38, 52)
+            right -= 52
+        special = {"NT": "no trumps", "?": "not yet known"}
+        known = special.get(table.trump)
+        yield _words(right, 30, "trump", 12, fill=_SOFT, anchor="end")
+        if known is not None:
+            yield _words(right, 52, known, 17, "bold", anchor="end")
+            return
+        word = suit_name(table.trump, self.pack).partition("\u00a0")[0]
+        colour = self.colours[self.pack.suits.index(table.trump)]
+        yield _words(right - 26, 52, word, 17, "bold", anchor="end")
+        yield self._suit(table.trump, right - 9, 46, 18, colour)
+
+    # ------------------------------------------------------------------ cloth
+
+    def _cloth(self) -> Iterator[str]:
+        middle = _TOP + _CLOTH / 2
+        yield (
+            f'<ellipse cx="{WIDTH / 2}" cy="{middle}" rx="398" ry="196" fill="{_GREEN}" '
+            f'stroke="{_RIM}" stroke-width="9"/>'
+        )
+        if self.table.trump not in ("NT", "?"):
+            yield self._suit(self.table.trump, WIDTH / 2, middle, 96, _SHADE)
+        for seat in range(self.table.rules.players):
+            yield from self._plate(seat)
+        yield from self._trick()
+
+    def _place(self, seat: int) -> tuple[float, float]:
+        """Returns where a seat sits, as the cosine and sine of its angle, y down."""
+        players = self.table.rules.players
+        away = (seat - (self.table.looker or 0)) % players
+        angle = math.tau * (0.25 + away / players)  # from the bottom to the left: clockwise
+        return math.cos(angle), math.sin(angle)
+
+    def _plate(self, seat: int) -> Iterator[str]:
+        table, (across, down) = self.table, self._place(seat)
+        x = WIDTH / 2 + across * 372 - _PLATE_WIDTH / 2
+        y = _TOP + _CLOTH / 2 + down * 195 - _PLATE_HEIGHT / 2
+        acts = seat == table.actor
+        yield (
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{_PLATE_WIDTH}" height="{_PLATE_HEIGHT}" '
+            f'rx="10" fill="{_PLATE}" stroke="{_GOLD if acts else _LINE}" '
+            f'stroke-width="{4 if acts else 1.5}"/>'
+        )
+        score = f"{table.scores[seat]}".replace("-", "−")
+        right = x + _PLATE_WIDTH - 12
+        name = _clipped(self.names[seat], _PLATE_WIDTH - 34 - 10 * len(score), 15)
+        yield _words(x + 12, y + 23, name, 15, "bold")
+        yield _words(right, y + 23, score, 15, "bold", fill=_RIM, anchor="end")
+        bid, won = table.bids[seat], table.tricks_won[seat]
+        told = "no bid yet" if bid is None else f"bid {bid} · won {won}"
+        yield _words(x + 12, y + 42, told, 13, fill=_SOFT if bid is None else _INK)
+        if seat == table.dealer:
+            yield f'<circle cx="{right - 9:.1f}" cy="{y + 37:.1f}" r="8.5" fill="{_RIM}"/>'
+            yield _words(right - 9, y + 41, "D", 11, "bold", fill="#fff", anchor="middle")
+        yield from self._pips(x + 12, y + 54, bid, won)
+
+    def _pips(self, x: float, y: float, bid: int | None, won: int) -> Iterator[str]:
+        """A ring for each trick that was bid, filled when it is won; red ones are too many."""
+        count = max(bid or 0, won)
+        step = min(12.5, (_PLATE_WIDTH - 34) / max(count - 1, 1))
+        for place in range(count):
+            over = bid is not None and place >= bid
+            fill = (_MISS if over else _GOLD) if place < won else "none"
+            edge = _MISS if over else _GOLD if place < won else _SOFT
+            yield (
+                f'<circle cx="{x + 5 + place * step:.1f}" cy="{y:.1f}" r="4.2" fill="{fill}" '
+                f'stroke="{edge}" stroke-width="1.4"/>'
+            )
+
+    def _trick(self) -> Iterator[str]:
+        table = self.table
+        laid = list(table.trick)
+        if not laid and not self.open:  # a blind deal: everybody sees the others' cards
+            laid = [
+                (seat, hand[0])
+                for seat, hand in table.hands.items()
+                if seat != table.looker and hand
+            ]
+        for place, (seat, card) in enumerate(laid):
+            across, down = self._place(seat)
+            x, y = WIDTH / 2 + across * 205 - 27, _TOP + _CLOTH / 2 + down * 96 - 38
+            wins = seat == table.winning and bool(table.trick)
+            yield self._card(card, x, y, 54, 76, _GOLD if wins else None)
+            if place == 0 and table.trick:
+                yield (
+                    f'<rect x="{x + 8:.1f}" y="{y + 66:.1f}" width="38" height="16" rx="8" '
+                    f'fill="{_RIM}"/>'
+                )
+                yield _words(x + 27, y + 78, "led", 11, "bold", fill="#fff", anchor="middle")
+
+    # ------------------------------------------------------------------ hands
+
+    def _hands(self) -> Iterator[str]:
+        top = _TOP + _CLOTH
+        if self.open:
+            for seat in range(self.table.rules.players):
+                yield from self._row(seat, top + seat * 50)
+            return
+        looker = self.table.looker
+        assert looker is not None
+        cards = as_held(self.table.hands.get(looker, ()), self.table.trump, self.pack)
+        if self.table.bidding and self.table.blind:
+            yield _words(WIDTH / 2, top + 62, "own card not seen", 14, fill=_SOFT, anchor="middle")
+            return
+        step = min(62.0, (WIDTH - 56 - 60) / max(len(cards) - 1, 1))
+        start = (WIDTH - step * (len(cards) - 1) - 60) / 2
+        for place, card in enumerate(cards):
+            yield self._card(card, start + place * step, top + 14, 60, 86)
+
+    def _row(self, seat: int, y: float) -> Iterator[str]:
+        yield _words(28, y + 27, _clipped(self.names[seat], 150, 14), 14, "bold")
+        cards = as_held(self.table.hands.get(seat, ()), self.table.trump, self.pack)
+        step = min(40.0, (WIDTH - 28 - 190 - 36) / max(len(cards) - 1, 1))
+        for place, card in enumerate(cards):
+            yield self._small(card, 190 + place * step, y)
+
+    def _small(self, card: str, x: float, y: float) -> str:
+        """A small card: rank and suit alone."""
+        rank, _, number = face(card, self.pack)
+        colour = self.colours[number - 1]
+        return (
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="36" height="42" rx="5" fill="#fff" '
+            f'stroke="{_EMPTY}" stroke-width="1.2"/>'
+            + self._rank(rank, x + 13, y + 18, 15, colour)
+            + self._suit(card[1], x + 13, y + 30, 13, colour)
+        )
+
+    def _rank(self, rank: str, x: float, y: float, size: float, colour: str) -> str:
+        tight = len(rank) > 1
+        return _words(x, y, rank, size, "bold", fill=colour, anchor="middle", tight=tight)
+
+    def _card(
+        self,
+        card: str,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        edge: str | None = None,
+    ) -> str:
+        rank, _, number = face(card, self.pack)
+        colour = self.colours[number - 1]
+        small, big = width * 0.33, width * 0.5
+        return (
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" '
+            f'rx="{width * 0.11:.1f}" fill="#fff" stroke="{edge or _EMPTY}" '
+            f'stroke-width="{4 if edge else 1.2}"/>'
+            + self._rank(rank, x + width * 0.25, y + height * 0.26, width * 0.36, colour)
+            + self._suit(card[1], x + width * 0.25, y + height * 0.43, small * 0.8, colour)
+            + self._suit(card[1], x + width * 0.64, y + height * 0.71, big, colour)
+        )
+
+    def _suit(self, suit: str, x: float, y: float, size: float, colour: str) -> str:
+        """A suit's shape around a point; a letter where it has none."""
+        outline = shape(suit, self.pack)
+        if outline is None:
+            return _words(x, y + size * 0.36, suit, size, "bold", fill=colour, anchor="middle")
+        return (
+            f'<path transform="translate({x:.1f} {y:.1f}) scale({size:.1f})" d="{outline}" '
+            f'fill="{colour}"/>'
+        )
+
+
+def _words(
+    x: float,
+    y: float,
+    text: str,
+    size: float,
+    weight: str = "normal",
+    fill: str = _INK,
+    anchor: str = "start",
+    tight: bool = False,
+) -> str:
+    spacing = f' letter-spacing="{-size * 0.11:.1f}"' if tight else ""
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:.1f}" font-weight="{weight}" '
+        f'fill="{fill}" text-anchor="{anchor}"{spacing}>{_text(text)}</text>'
+    )
+
+
+def _text(text: str) -> str:
+    """Returns text that XML can hold, whatever a name is made of."""
+    return escape(_NO_TEXT.sub("�", text))
+
+
+def _clipped(text: str, room: float, size: float) -> str:
+    """Returns as much of a text as a line of some width has room for."""
+    width = 0.0
+    for place, letter in enumerate(text):
+        width += size * _letter(letter)
+        if width > room:
+            return text[: max(place - 2, 1)].rstrip() + "…"
+    return text
+
+
+def _letter(letter: str) -> float:
+    """Returns the width of a bold letter, in units of its size; rather too much than too little."""
+    if letter in "iljt.,:;'!|()[] f":
+        return 0.42
+    if letter in "mwMW@%" or ord(letter) > 0x2E80:
+        return 1.1
+    return 0.78 if letter.isupper() or ord(letter) > 0x250 else 0.71
