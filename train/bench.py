@@ -1,4 +1,4 @@
-"""``python -m train bench``: how fast tournaments are here, and what makes their errors small.
+"""``python -m train bench``: how fast training and tournaments are, and where errors come from.
 
 As in ``ohhell_env.bench`` the best of several short runs counts, in CPU seconds of this process,
 which runs on one core with one thread.
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ohhell_env.bench import Goal, Line, Work, goal_text, number_text
 from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules
+from train.selfplay import keeping_global_chance
 from train.tournament.entrants import EntrantLike
 from train.tournament.executors import use_one_thread
 from train.tournament.figures import by_line, differences, less_others
@@ -72,23 +73,41 @@ def bench(
     runs: Annotated[int, typer.Option(help="Runs of each; the best counts.")] = 5,
     blocks: Annotated[int, typer.Option(help="Deal blocks for the errors.")] = 20_000,
 ) -> None:
-    """Measures tournaments: deals a second, and where the width of their intervals comes from."""
+    """Measures training and tournaments, and where the width of their intervals comes from."""
+    from train import bench_training
+
     use_one_thread()
-    lines = _lines()
+    with keeping_global_chance():
+        _measure(
+            "Training, one core, 4 players, whole schedule: decisions a second",
+            list(bench_training.lines()),
+            bench_training.GOALS,
+            seconds,
+            runs,
+        )
+        print(f"  {bench_training.memory()}")
+    title = "\nTournament, one process, store not counted: deals a second"
+    _measure(title, _lines(), GOALS, seconds, runs)
+    print(f"\nStandard deviation of a block's difference, {blocks:,} blocks of 4 deals")
+    for hand_size in (5, 10, None):
+        _print_errors(hand_size, blocks)
+
+
+def _measure(
+    title: str, lines: Sequence[Line], goals: Sequence[Goal], seconds: float, runs: int
+) -> None:
+    """Measures some lines in turn and prints the best rate of each, and the goals."""
     for line in lines:
         line.work(0.01)  # compiled, loaded
     for _ in range(runs):
         for line in lines:
             line.measure(seconds)
-    print("Tournament, one process, store not counted: deals a second")
+    print(title)
     for line in lines:
         print(f"  {line.name:<46} {number_text(line.rate):>12}")
     rates = {line.key: line.rate for line in lines}
-    for goal in GOALS:
+    for goal in goals:
         print(goal_text(goal, rates, {line.key: line.name for line in lines}))
-    print(f"\nStandard deviation of a block's difference, {blocks:,} blocks of 4 deals")
-    for hand_size in (5, 10, None):
-        _print_errors(hand_size, blocks)
 
 
 def _print_errors(hand_size: int | None, blocks: int) -> None:
