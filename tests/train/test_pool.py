@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,7 @@ from train.config import Config, PoolSettings
 from train.pool import NOBODY, Pool
 from train.rollout import OURS, Company, LapTables
 from train.run import begin, train
-from train.run_directory import POOL, STATE, RunDirectory
+from train.run_directory import METRICS, POOL, STATE, RunDirectory
 from train.selfplay import SelfPlayPPO
 
 RULES = Rules.preset("oh_hell", 3)
@@ -192,6 +194,32 @@ def test_a_resumed_run_has_the_pool_of_one_that_went_through(
     assert past[0] == past[1] and len(past[0]) == 3, "the oldest made room on the disk, too"
     for name in past[0]:
         agents.load(run.path / POOL / name)
+
+
+def test_opponents_change_within_one_run(finished: RunDirectory) -> None:
+    """One call of ``learn``: copies are taken again and again while the rate falls."""
+    taken = [int(each.name) for each in (finished.path / POOL).iterdir()]
+    assert min(taken) > 250, "three are kept, and some made room"
+    with (finished.path / METRICS).open(newline="") as file:
+        rates = [float(row["learning_rate"]) for row in csv.DictReader(file)]
+    assert rates == sorted(rates, reverse=True) and len(set(rates)) == len(rates)
+
+
+@pytest.mark.slow
+def test_swapping_opponents_does_not_eat_memory() -> None:
+    pool = pool_of(1, size=5, at_once=2)
+    tables, network, before = tables_with(pool, 20), pool.networks[0], 0
+
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    for number in range(330):
+        if number == 30:
+            before = resident()
+        pool.add(network, 200 + number)
+        pool.draw(tables.random)
+        tables.play(Chance())
+    assert resident() - before < 100e6 and len(pool) == 5
 
 
 def test_progress_against_a_past_self_is_measured(finished: RunDirectory) -> None:

@@ -192,8 +192,8 @@ def buffer_of(laps: list[Lap], following: Lap) -> LapBuffer:
     columns = len(laps[0].values)
     buffer = LapBuffer(
         len(laps),
-        spaces.Box(-128, 127, (1,), np.int8),
-        spaces.Discrete(2),
+        spaces.Box(-128, 127, laps[0].observations.shape[1:], np.int8),
+        spaces.Discrete(laps[0].action_masks.shape[1]),
         device="cpu",
         gae_lambda=LAMBDA,
         gamma=1.0,
@@ -245,6 +245,30 @@ def test_the_last_decision_is_left_out_where_the_next_is_not_known() -> None:
     buffer = buffer_of(laps, lap_of([0.0], [0.0], [0], [0]))
     assert buffer.free[:, 0].tolist() == [True, False]
     assert np.allclose(buffer.advantages[:, 0], [1.0, 0.0])
+
+
+def test_advantages_of_played_deals_have_the_closed_form() -> None:
+    """Seat by seat: the free decisions of a deal, and what its end pays, nothing else."""
+    company = Company([(make("heuristic", 0), 0.3)])
+    tables = LapTables(Rules.preset("oh_hell"), 12, seed=0, hand_size=4, company=company)
+    policy = Chance()
+    laps = [tables.play(policy) for _ in range(14)]
+    following = tables.play(policy)
+    buffer, compared = buffer_of(laps, following), 0
+    for column in range(tables.num_columns):
+        deal: list[tuple[int, float]] = []
+        for row, lap in enumerate(laps):
+            if lap.free[column]:
+                deal.append((row, float(lap.values[column])))
+            if lap.ends[column] and deal:
+                next_values = [value for _, value in deal[1:]] + [float(lap.rewards[column])]
+                deltas = [n - v for n, (_, v) in zip(next_values, deal, strict=True)]
+                for start, (free_row, _) in enumerate(deal):
+                    expected = sum(LAMBDA**k * d for k, d in enumerate(deltas[start:]))
+                    assert buffer.advantages[free_row, column] == pytest.approx(expected, abs=1e-3)
+                    compared += 1
+                deal = []
+    assert compared > 200
 
 
 def test_nothing_leaks_between_deals_or_seats() -> None:

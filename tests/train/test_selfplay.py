@@ -12,11 +12,13 @@ from stable_baselines3.common.callbacks import BaseCallback
 from agents import make
 from agents.checkpoint import Checkpoint
 from agents.learned import LearnedAgent
+from ohhell_env.actions import BID_BASE
 from ohhell_env.rules import Rules
 from train.config import Config
+from train.exact import value_of
 from train.progress import measure
-from train.rollout import LapTables
-from train.selfplay import DivergedError, SelfPlayPPO
+from train.run import tables_of
+from train.selfplay import DivergedError, SelfPlayPPO, keeping_global_chance
 
 TINY: dict[str, Any] = {
     "decisions": 1500,
@@ -31,7 +33,8 @@ TINY: dict[str, Any] = {
 def learner(**changes: Any) -> SelfPlayPPO:
     config = Config.of(TINY | changes)
     torch.set_num_threads(1)
-    return SelfPlayPPO(config, LapTables(config.resolved_rules(), config.tables, config.seed))
+    with keeping_global_chance():
+        return SelfPlayPPO(config, tables_of(config))
 
 
 def weights(ppo: SelfPlayPPO) -> dict[str, torch.Tensor]:
@@ -52,21 +55,82 @@ class Recomputed(BaseCallback):
         if self.cells:  # the first lap of later rollouts was played by the network before
             return
         for part in self.model.rollout_buffer.get(64):
-            _, log_probs, entropy = self.model.policy.evaluate_actions(
+            values, log_probs, entropy = self.model.policy.evaluate_actions(
                 part.observations, part.actions.flatten(), part.action_masks
             )
             difference = (log_probs - part.old_log_prob).abs().max()
-            self.largest = max(self.largest, float(difference.detach()))
+            apart = (values - part.old_values).abs().max()
+            self.largest = max(self.largest, float(difference.detach()), float(apart.detach()))
             self.cells += len(log_probs)
             assert (part.action_masks.sum(dim=1) > 1).all(), "a forced move is in the loss"
             assert (entropy >= 0).all() and torch.isfinite(entropy).all()
 
 
-def test_recomputed_log_probabilities_are_those_stored() -> None:
-    ppo, check = learner(), Recomputed()
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"network": {"hidden": [16], "critic": "all_hands"}},
+        {"layout": "universal", "players": 3, "more_players": [5]},
+        {"learn": "bids", "hand_size": 2},
+    ],
+    ids=str,
+)
+def test_recomputed_log_probabilities_and_values_are_those_stored(changes: dict[str, Any]) -> None:
+    ppo, check = learner(**changes), Recomputed()
     ppo.learn(1, check)
-    assert check.cells > 50
+    assert check.cells > 30
     assert check.largest < 1e-5
+
+
+def test_in_bfloat16_they_are_nearly() -> None:
+    """A sum may be rounded otherwise in a batch of another size."""
+    half = {"bf16": True, "epochs": 1, "minibatch": 64}
+    ppo, check = learner(ppo=half), Recomputed()
+    ppo.learn(1, check)
+    assert check.cells > 50 and check.largest < 0.02
+    plain, rough = learner(), learner(ppo=half)
+    lap = plain.tables.play(plain.decide)
+    views, masks = torch.from_numpy(lap.observations), torch.from_numpy(lap.action_masks)
+    with torch.no_grad():
+        answers = [plain.policy.weigh(views, masks), rough.policy.weigh(views, masks)]
+        for exact, near in zip(*answers, strict=True):
+            assert 0 < float((exact.exp() - near.exp()).abs().max()) < 0.1
+
+
+@pytest.mark.parametrize(("part", "others"), [("bids", "cards"), ("cards", "bids")])
+def test_only_the_part_that_is_learned_is_in_the_loss(part: str, others: str) -> None:
+    ppo = learner(learn=part, opponents={"random": 0})
+    ppo.learn(1)
+    buffer, heuristic = ppo.rollout_buffer, make("heuristic", 0)
+    heuristic.begin(ppo.tables.rules or "oh_hell")
+    bidding = buffer.action_masks[..., BID_BASE:].any(axis=-1)
+    choice = buffer.action_masks.sum(axis=-1) > 1
+    mine = bidding if part == "bids" else ~bidding
+    assert buffer.free.any() and not (buffer.free & ~mine).any(), others
+    rest = choice & ~mine
+    expected = heuristic.act_batch(buffer.observations[rest], buffer.action_masks[rest])
+    assert (buffer.actions[rest][:, 0] == expected).all() and rest.sum() > 20
+
+
+def test_a_critic_that_sees_all_hands_sees_them() -> None:
+    """Behind each view stand the cards of the others: nobody's twice, the own ones not."""
+    ppo = learner(network={"hidden": [16], "critic": "all_hands"})
+    ppo.learn(1)
+    buffer, length = ppo.rollout_buffer, ppo.tables.layout.length
+    views = buffer.observations.reshape(-1, ppo.tables.width)
+    hidden = np.ascontiguousarray(views[:, length:]).view(np.uint64)
+    place = ppo.tables.layout.slices()["hand"]
+    for view, hands in zip(views, hidden, strict=True):
+        own = sum(1 << int(card) for card in np.flatnonzero(view[place]))
+        masks = [own, *map(int, hands)]
+        assert sum(mask.bit_count() for mask in masks) == sum(masks).bit_count()
+        sizes = {mask.bit_count() for mask in masks}
+        assert max(sizes) - min(sizes) <= 1 and len(masks) == 4
+    before = weights(ppo)
+    ppo.learn(400, reset_num_timesteps=False)
+    changed = {name for name, value in weights(ppo).items() if not torch.equal(value, before[name])}
+    assert changed and all(name.startswith("actor") for name in changed)
 
 
 def test_the_same_seed_gives_the_same_weights() -> None:
@@ -120,6 +184,41 @@ def test_an_update_without_a_free_decision_changes_nothing() -> None:
 
 
 @pytest.mark.slow
+def test_finds_the_best_bids_of_one_card_deals() -> None:
+    """Three players, against the exact solution: 0.03 points a deal are lost, by chance 1.9."""
+    ppo = learner(
+        players=3,
+        hand_size=1,
+        tables=128,
+        laps=8,
+        network={"hidden": [64, 64]},
+        ppo={"minibatch": 512},
+        opponents={"random": 0.1},
+    )
+    ppo.learn(150_000)
+    rules = ppo.config.resolved_rules()
+    player = LearnedAgent(Checkpoint(ppo.policy.network, rules, "default", 1), seed=0)
+    standing = value_of(player, rules)
+    assert standing.loss < 0.1 and standing.nash_conv < 0.3, standing
+    assert value_of("random", rules).loss > 1.5, "the yardstick tells"
+
+
+@pytest.mark.slow
+def test_200_000_steps_end_without_a_number_that_is_none() -> None:
+    ppo = learner(tables=128, laps=16, network={"hidden": [64, 64]}, ppo={"minibatch": 1024})
+    ppo.learn(200_000)
+    assert ppo.num_timesteps >= 200_000
+    for _ in range(30):
+        lap = ppo.tables.play(ppo.decide)
+        views, masks = torch.from_numpy(lap.observations), torch.from_numpy(lap.action_masks)
+        log_probs, values = ppo.policy.weigh(views, masks)
+        assert torch.isfinite(values).all()
+        legal = masks.bool()
+        assert torch.isfinite(log_probs[legal]).all() and not log_probs.exp()[~legal].any()
+        assert torch.allclose(log_probs.exp().sum(dim=-1), torch.ones(len(masks)), atol=1e-4)
+
+
+@pytest.mark.slow
 def test_learns_a_two_card_game() -> None:
     """Three players, two cards: above random by two points a deal, over 1,000 duplicate deals."""
     rules = Rules.preset("oh_hell", 3)
@@ -130,10 +229,12 @@ def test_learns_a_two_card_game() -> None:
             "tables": 64,
             "laps": 12,
             "network.hidden": [64, 64],
+            "players": 3,
+            "hand_size": 2,
         },
     )
     torch.set_num_threads(1)
-    ppo = SelfPlayPPO(config, LapTables(rules, config.tables, 1, hand_size=2))
+    ppo = SelfPlayPPO(config, tables_of(config))
     ppo.learn(config.decisions)
     player = LearnedAgent(Checkpoint(ppo.policy.network, rules), seed=0)
     found = measure(player, make("random", 5), rules, 1000, seed=5, hand_size=2)
