@@ -14,7 +14,10 @@ PROGRAM = Program(
     {
         "rules": Command("ohhell_env.cli_rules:rules", "Explain a variant, or list all of them."),
         "deal": Command("ohhell_env.cli_records:deal", "Deal and play one game, and show it."),
-        "replay": Command("ohhell_env.cli_records:replay", "Check a recorded game and show it."),
+        "replay": Command(
+            "ohhell_env.cli_records:replay",
+            "Check a recorded game, show it, or write it as a page.",
+        ),
         "bench": Command("ohhell_env.bench:bench", "Measure speed here and beside other games."),
         "fuzz": Command("ohhell_env.cli_fuzz:fuzz", "Play random games, with every check on."),
     },

@@ -13,6 +13,7 @@ from ohhell_env.engine.layout import NO_TRUMP, Phase
 from ohhell_env.errors import NotationError, OhHellError, RulesError
 from ohhell_env.game import MAX_SEED, Game
 from ohhell_env.notation import format_checked, parse_game
+from ohhell_env.pictures.page import replay_page
 from ohhell_env.players import resolve
 from ohhell_env.record import from_json, read_text, to_json, write_whole
 from ohhell_env.replay import check
@@ -69,18 +70,53 @@ def replay(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A record, JSON or text.")],
     as_json: AsJson = False,
     as_text: AsText = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(metavar="PAGE.html", help="Write a page that replays it step by step."),
+    ] = None,
+    name: Annotated[
+        list[str] | None, typer.Option(help="On the page: names, one for each seat, in order.")
+    ] = None,
+    seat: Annotated[
+        int | None, typer.Option(help="On the page: only what this seat may know.")
+    ] = None,
+    explain: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="On the page: what this player thinks at each decision."),
+    ] = None,
 ) -> None:
-    """Checks every move of a recorded game and shows it."""
+    """Checks every move of a recorded game and shows it, or writes a page that does."""
     wants_json = _wants_json(as_json, as_text, False)
+    if html is not None and (as_json or as_text):
+        raise RulesError("--html writes a page; leave out --json and --text")
+    for option, value in (("--name", name), ("--seat", seat), ("--explain", explain)):
+        if html is None and value not in (None, []):
+            raise RulesError(f"{option} is for the page: add --html PAGE.html")
     try:
         text = read_text(file)
         checked = check(from_json(text) if text.lstrip().startswith("{") else parse_game(text))
     except NotationError as error:
         raise NotationError(f"{file}: {error}") from None
     record = checked.game.record()
-    typer.echo(to_json(record) if wants_json else format_checked(checked), nl=False)
+    if html is not None:
+        player = None if explain is None else _thinker(explain, record["seed"] or 0)
+        write_whole(replay_page(record, name or None, seat, player), html)
+    else:
+        typer.echo(to_json(record) if wants_json else format_checked(checked), nl=False)
     moves = sum(len(d["bids"]) + sum(map(len, d["tricks"])) for d in record["deals"])
     typer.echo(f"checked: {moves} bids and cards; {_origin(checked.from_seed, record)}", err=True)
+
+
+def _thinker(name: str, seed: int) -> Any:
+    """Returns a player that can say what it thinks.
+
+    Raises:
+        OhHellError: There is no such player, or it cannot explain itself.
+    """
+    player = resolve(name, seed)
+    if not callable(getattr(player, "explain", None)):
+        raise OhHellError(f"--explain: player {name!r} cannot say what it thinks")
+    return player
 
 
 def _origin(from_seed: bool, record: dict[str, Any]) -> str:
@@ -113,9 +149,7 @@ class Thoughts:
         Raises:
             OhHellError: There is no such player, or it cannot explain itself.
         """
-        self.player: Any = resolve(self.name, seed)
-        if not callable(getattr(self.player, "explain", None)):
-            raise OhHellError(f"--explain: player {self.name!r} cannot say what it thinks")
+        self.player: Any = _thinker(self.name, seed)
         self._rules = rules
 
     def think(self, game: Game, observation: Any, info: Any) -> int:

@@ -8,6 +8,7 @@ scores, who wins) must be what the record says.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -94,10 +95,16 @@ class Checked:
     """Scores after each finished deal."""
     from_seed: bool = True
     """Whether the cards are those that the seed deals first."""
+    before: Callable[[Game], None] | None = None
+    """Called with the game before each bid and card."""
 
 
-def check(record: Any) -> Checked:
+def check(record: Any, before: Callable[[Game], None] | None = None) -> Checked:
     """Plays a record again and checks it.
+
+    Args:
+        record: The record.
+        before: Called with the game before each of its bids and cards is made, to look at.
 
     Raises:
         NotationError: As ``record.replay``.
@@ -113,7 +120,7 @@ def check(record: Any) -> Checked:
         raise _wrong(Place(part="deals"), "at least one deal", deals)
     for number, deal in enumerate(deals):
         _keys(deal, DEAL_KEYS, Place(number))
-    checked = Checked(_first_deal(rules, record))
+    checked = Checked(_first_deal(rules, record), before=before)
     for number, deal in enumerate(deals):
         _play_deal(checked, deal, number)
         if len(checked.game.finished_deals) == number and number + 1 < len(deals):
@@ -170,10 +177,10 @@ def _play_deal(checked: Checked, deal: dict[str, Any], number: int) -> None:
     if not _as_dealt(game, deal):
         checked.from_seed = False
         _lay(game, deal, number)
-    _make_bids(game, deal, number)
+    _make_bids(checked, deal, number)
     played_by_itself = game.blind and game.phase is not Phase.BID
     play = _compare_blind_trick if played_by_itself else _play_tricks
-    checked.winners.append(play(game, deal, number))
+    checked.winners.append(play(checked, deal, number))
     if game.phase in _SCORED:
         _same(deal["points"], game.points, Place(number, "points"))
         checked.scores.append(game.scores)
@@ -225,7 +232,8 @@ def _wishes(game: Game, deal: dict[str, Any], number: int) -> FirstDeal:
     )
 
 
-def _make_bids(game: Game, deal: dict[str, Any], number: int) -> None:
+def _make_bids(checked: Checked, deal: dict[str, Any], number: int) -> None:
+    game = checked.game
     for place, item in enumerate(_sequence(deal["bids"], None, Place(number, "bids"))):
         where = Place(number, f"bid {place + 1}")
         seat, bid = _sequence(item, 2, where)
@@ -233,11 +241,12 @@ def _make_bids(game: Game, deal: dict[str, Any], number: int) -> None:
             raise ReplayError(where, f"all {game.players} seats have bid already")
         _turn(game, seat, where)
         where = where._replace(seat=seat)
-        _act(game, BID_BASE + _whole(bid, 0, game.hand_size, where), where)
+        _act(checked, BID_BASE + _whole(bid, 0, game.hand_size, where), where)
 
 
-def _play_tricks(game: Game, deal: dict[str, Any], number: int) -> list[int]:
+def _play_tricks(checked: Checked, deal: dict[str, Any], number: int) -> list[int]:
     """Plays the tricks of a deal; returns the winners of the complete ones."""
+    game = checked.game
     tricks = _sequence(deal["tricks"], None, Place(number, "tricks"))
     winners: list[int] = []
     for trick, plays in enumerate(tricks):
@@ -252,14 +261,15 @@ def _play_tricks(game: Game, deal: dict[str, Any], number: int) -> list[int]:
             seat, card = _sequence(item, 2, where)
             _turn(game, seat, where)
             spot = where._replace(seat=seat)
-            _act(game, _card(game, card, spot), spot)
+            _act(checked, _card(game, card, spot), spot)
         if len(plays) == game.players:
             winners.append(game.leader)
     return winners
 
 
-def _compare_blind_trick(game: Game, deal: dict[str, Any], number: int) -> list[int]:
+def _compare_blind_trick(checked: Checked, deal: dict[str, Any], number: int) -> list[int]:
     """Compares the one trick of a blind deal, which was played by itself after the last bid."""
+    game = checked.game
     _same(deal["tricks"], deal_record(game)["tricks"], Place(number, "tricks"))
     return [game.leader]
 
@@ -269,8 +279,11 @@ def _turn(game: Game, seat: Any, where: Place) -> None:
         raise _wrong(where, f"seat {game.seat} to act", seat)
 
 
-def _act(game: Game, action: int, where: Place) -> None:
+def _act(checked: Checked, action: int, where: Place) -> None:
     """Makes an action, and leaves the table as it is when the deal is over."""
+    game = checked.game
+    if checked.before is not None:
+        checked.before(game)
     if batch.step_one(game.state, game.compiled, action) == ILLEGAL:
         raise ReplayError(where, f"{explain_illegal(game, action)}".partition("; seat ")[0])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,22 +10,12 @@ from typing import Any
 import pytest
 
 from ohhell_env.record import load, replay
+from tests.browser import CONTRASTS, PHONE, chromium, dark, narrow
 from train.tournament import run_tournament
 from train.tournament.pages import write_pages
 
 pytestmark = pytest.mark.slow
-PHONE = 390  # CSS pixels
 SCROLL_BAR = 16
-SWITCHES = (
-    "headless",
-    "no-sandbox",
-    "disable-gpu",
-    "disable-quic",
-    "no-first-run",
-    "disable-background-networking",
-    "disable-component-update",
-    "disable-sync",
-)
 
 
 @pytest.fixture(scope="module")
@@ -40,30 +29,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A headless Chromium with a profile of its own, that keeps what it saves in it."""
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    found = shutil.which("chromium") or shutil.which("chromium-browser")
-    driver = shutil.which("chromedriver")
-    if found is None or driver is None:
-        pytest.skip("chromium and chromedriver are not installed")
-    profile = tmp_path_factory.mktemp("profile")
-    options = webdriver.ChromeOptions()
-    options.binary_location = found
-    for switch in (*SWITCHES, f"user-data-dir={profile}", "window-size=1280,1000"):
-        options.add_argument(f"--{switch}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    started = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-    yield started
-    started.quit()
-
-
-def narrow(browser: Any, width: int) -> None:
-    size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width <= PHONE}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-
-
-def dark(browser: Any, scheme: str) -> None:
-    feature = {"name": "prefers-color-scheme", "value": scheme}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+    with chromium(tmp_path_factory.mktemp("profile")) as started:
+        yield started
 
 
 def test_everything_is_seen_and_nothing_goes_wrong(browser: Any, report: Path) -> None:
@@ -123,35 +90,6 @@ def test_text_is_readable_in_light_and_dark(browser: Any, report: Path) -> None:
     backgrounds = [found[scheme][0][2] for scheme in ("light", "dark")]
     assert backgrounds[0] != backgrounds[1]
     dark(browser, "light")
-
-
-CONTRASTS = """
-const parts = (color) => color.match(/[\\d.]+/g).map(Number);
-const light = (rgb) => {
-  const [r, g, b] = rgb.slice(0, 3).map(value => {
-    const part = value / 255;
-    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-};
-const behind = (element) => {
-  for (let at = element; at; at = at.parentElement) {
-    const color = parts(getComputedStyle(at).backgroundColor);
-    if (color.length < 4 || color[3] > 0) return color;
-  }
-  return [255, 255, 255];
-};
-const found = [];
-for (const element of document.querySelectorAll("body *:not(svg *)")) {
-  const own = [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim());
-  if (!own || element.closest(".hidden")) continue;
-  const back = behind(element);
-  const pair = [light(parts(getComputedStyle(element).color)), light(back)].sort((a, b) => b - a);
-  const words = element.textContent.trim().slice(0, 40);
-  found.push([(pair[0] + 0.05) / (pair[1] + 0.05), words, back.join()]);
-}
-return found;
-"""
 
 
 def test_link_saves_a_record_that_can_be_replayed(

@@ -1,0 +1,253 @@
+"""The page that replays a game: what it holds, and what it must not."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ohhell_env import Game, Rules
+from ohhell_env.__main__ import PROGRAM
+from ohhell_env.errors import NotationError, OhHellError, RulesError
+from ohhell_env.pictures import replay_page
+from ohhell_env.pictures.thoughts import explained
+from ohhell_env.record import Record, save
+from ohhell_env.testing import play_random
+from tests.envs.play import EVERY_TABLE
+from tests.helpers import house
+
+SHORT = house(3, 1, 2, 3)
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "@@SCRIPT@@ & <!-- \ud800 \u2028",
+]
+
+
+class Page(HTMLParser):
+    """All tags of a page, its data, and what could reach the network."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self._in_data = False
+        self.json = ""
+        self.feed(html)
+        self.data: dict[str, Any] = json.loads(self.json)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        given = dict(attrs)
+        self.links += [str(given[key]) for key in ("src", "href", "action", "data") if key in given]
+        self._in_data = given.get("id") == "data"
+        if self._in_data:
+            self.json = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._in_data:
+            self.json += data
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in_data = False
+
+
+def finished(rules: Any = SHORT, seed: int = 1) -> Record:
+    return play_random(Game(rules, seed), random.Random(seed)).record()
+
+
+def unfinished(rules: Rules, seed: int, plays: int) -> Record:
+    game, rng = Game(rules, seed), random.Random(seed)
+    for _ in range(plays):
+        if not game.over:
+            game.apply(rng.choice(game.legal_actions()))
+    return game.record()
+
+
+def test_it_needs_nothing_but_itself() -> None:
+    page = replay_page(finished())
+    parsed = Page(page)
+    assert parsed.links == []
+    assert "url(" not in page and "@import" not in page
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", page)
+    assert "default-src 'none'" in page
+    assert parsed.tags.count("script") == 2 and parsed.tags.count("style") == 1
+    assert "style=" not in page, "the policy lets no such style work"
+
+
+@pytest.mark.parametrize("name,players", EVERY_TABLE[::4])
+def test_the_data_is_the_game(name: str, players: int) -> None:
+    record = finished(Rules.preset(name, players), 2)
+    data = Page(replay_page(record)).data
+    assert len(data["deals"]) == len(record["deals"])
+    assert data["names"] == [f"seat {seat}" for seat in range(players)]
+    for told, deal in zip(data["deals"], record["deals"], strict=True):
+        assert [sorted(hand) for hand in told["hands"]] == [sorted(hand) for hand in deal["hands"]]
+        assert told["bids"] == deal["bids"]
+        assert told["cards"] == [play for trick in deal["tricks"] for play in trick]
+        assert told["points"] == deal["points"]
+        won = [told["winners"].count(seat) for seat in range(players)]
+        assert sum(won) == deal["hand_size"]
+    assert data["deals"][-1]["scores"] == record["scores"]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_are_only_data(name: str) -> None:
+    page = replay_page(finished(), [name] * 3)
+    parsed = Page(page)
+    assert parsed.data["names"] == [name] * 3
+    plain = Page(replay_page(finished()))
+    assert parsed.tags == plain.tags, "no name makes an element"
+    page.encode("utf-8")
+    with pytest.raises(RulesError, match="names: one for each of 3"):
+        replay_page(finished(), [name])
+
+
+def test_rules_of_any_name_are_only_data() -> None:
+    rules = SHORT.replace(name="</title><script>alert(1)</script>")
+    page = replay_page(finished(rules))
+    assert Page(page).tags == Page(replay_page(finished())).tags
+    assert "<script>alert" not in page
+
+
+@pytest.mark.parametrize("plays", [2, 5, 11, 16])
+def test_a_seats_page_holds_no_hidden_card(plays: int) -> None:
+    rules = Rules.preset("oh_hell", 4)
+    record = unfinished(rules, 5, plays)
+    for seat in range(4):
+        page = replay_page(record, seat=seat)
+        deal, known = record["deals"][0], Page(page).data["deals"][0]
+        played = {card for trick in deal["tricks"] for _, card in trick}
+        for other, hand in enumerate(deal["hands"]):
+            assert (known["hands"][other] is None) == (other != seat)
+            for card in hand:
+                if other != seat and card not in played and card != deal["turned"]:
+                    assert f'"{card}"' not in page
+    with pytest.raises(RulesError, match="seat: 0 to 3"):
+        replay_page(record, seat=4)
+
+
+def test_what_is_secret_in_the_bidding_is_not_in_a_seats_page() -> None:
+    secret = {"bidding__order": "simultaneous", "bidding__hook": "none"}
+    late = house(3, 2, trump__revealed="after_bidding", **secret)
+    record = unfinished(late, 1, 2)
+    (first, bid), (second, _) = record["deals"][0]["bids"]
+    told = Page(replay_page(record, seat=first)).data["deals"][0]
+    assert told["trump"] == "?" and told["turned"] is None
+    assert told["bids"] == [[first, bid], [second, None]]
+    blind = house(3, 1, blind_one_card="always")
+    record = unfinished(blind, 1, 2)
+    assert record["deals"][0]["blind"]
+    hands = Page(replay_page(record, seat=1)).data["deals"][0]["hands"]
+    assert hands[1] is None and hands[0] and hands[2], "everybody sees the others' cards"
+
+
+# ---------------------------------------------------------------- what a player thinks
+
+
+class Thinker:
+    """Thinks the lowest action is best, and notes what it is shown."""
+
+    kind = "<b>thinker"
+
+    def __init__(self) -> None:
+        self.seats: list[int] = []
+
+    def begin(self, rules: Rules, seat: int) -> None:
+        self.seats.append(seat)
+
+    def explain(self, observation: Any) -> Any:
+        assert observation["action_mask"].any()
+
+        class Told:
+            def to_dict(self) -> dict[str, Any]:
+                row = {"name": "<i>", "value": 1.5, "error": None, "visits": 0, "same_as": None}
+                return {"chosen_name": "bid 0", "thoughts": [row], "notes": ["<u>"]}
+
+        return Told()
+
+
+def test_a_player_is_asked_at_every_decision() -> None:
+    record, player = finished(), Thinker()
+    page = replay_page(record, player=player)
+    decisions = [
+        [seat for seat, _ in deal["bids"]] + [seat for trick in deal["tricks"] for seat, _ in trick]
+        for deal in record["deals"]
+    ]
+    assert player.seats == [seat for deal in decisions for seat in deal]
+    data = Page(page).data
+    assert [len(deal["thoughts"]) for deal in data["deals"]] == list(map(len, decisions))
+    assert data["player"] == "<b>thinker" and data["deals"][0]["thoughts"][0]["notes"] == ["<u>"]
+    assert Page(page).tags == Page(replay_page(record)).tags
+    alone = explained(record, Thinker(), seat=1)
+    for told, seats in zip(alone, decisions, strict=True):
+        assert [thought is not None for thought in told] == [seat == 1 for seat in seats]
+    with pytest.raises(OhHellError, match="cannot say what it thinks"):
+        replay_page(record, player=object())
+
+
+def test_the_heuristic_says_what_it_expects() -> None:
+    import agents
+
+    record = finished(house(3, 2), 3)
+    (told,) = explained(record, agents.make("heuristic"))
+    bids = told[0]["rows"]
+    assert {row[0] for row in bids} <= {"bid 0", "bid 1", "bid 2"} and len(bids) >= 2
+    values = [row[1] for row in bids if row[1] is not None]
+    assert values == sorted(values, reverse=True) and told[0]["chosen"] == bids[0][0]
+
+
+# ---------------------------------------------------------------- the command
+
+
+def run(*args: str) -> int:
+    return PROGRAM.run(["replay", *args])
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, page = tmp_path / "game.json", tmp_path / "page.html"
+    save(finished(), file)
+    names = [word for name in ("Ann", "Bob", "<Cy>") for word in ("--name", name)]
+    assert run(str(file), "--html", str(page), *names, "--seat", "1", "--explain", "heuristic") == 0
+    out, err = capsys.readouterr()
+    assert out == "" and "checked: " in err
+    data = Page(page.read_text(encoding="utf-8")).data
+    assert data["names"] == ["Ann", "Bob", "<Cy>"] and data["seat"] == 1
+    assert data["player"] == "heuristic"
+
+
+@pytest.mark.parametrize(
+    "args,message",
+    [
+        (["--seat", "0"], "add --html"),
+        (["--name", "Ann"], "add --html"),
+        (["--explain", "heuristic"], "add --html"),
+        (["--html", "p.html", "--json"], "leave out --json"),
+        (["--html", "p.html", "--seat", "9"], "seat: 0 to 2"),
+        (["--html", "p.html", "--name", "Ann"], "names: one for each of 3"),
+        (["--html", "p.html", "--explain", "random"], "cannot say what it thinks"),
+        (["--html", "nowhere/p.html"], "there is no folder"),
+    ],
+)
+def test_command_refuses(
+    args: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save(finished(), "game.json")
+    assert run("game.json", *args) == 2
+    assert message in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["game.json"]
+
+
+def test_records_that_are_no_games() -> None:
+    with pytest.raises(NotationError):
+        replay_page(finished() | {"scores": [99, 99, 99]})
