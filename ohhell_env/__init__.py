@@ -3,7 +3,8 @@
 >>> from ohhell_env import Rules, oh_hell_v0
 >>> env = oh_hell_v0.env(rules=Rules.preset("nomination_whist"), episode="deal")
 
-What is heavy (the engine, PettingZoo) is imported when it is first asked for.
+What is heavy (the engine, PettingZoo) is imported when it is first asked for; Gymnasium at once, to
+tell it of ``ohhell/OhHell-v0``.
 """
 
 from __future__ import annotations
