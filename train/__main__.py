@@ -21,7 +21,7 @@ PROGRAM = Program(
         "tournament": Command("train.tournament.cli:tournament", "Play players on the same deals."),
         "heuristic": Command("train.heuristic:heuristic", "Fit the heuristic player's models."),
         "exact": Command("train.exact.cli:exact", "Measure players against exact solutions."),
-        "bench": Command("train.bench:bench", "Measure the speed of training and tournaments here."),
+        "bench": Command("train.bench:bench", "Measure how fast training and tournaments are."),
     },
 )
 main = PROGRAM.run

@@ -107,6 +107,8 @@ class ReportSettings(Settings):
     """Decisions between two measurements (the end of the run is measured, too)."""
     deals: int = Field(default=500, ge=2, le=100_000)
     """Duplicate deals of one measurement, each played once in every seat."""
+    slow_deals: int = Field(default=100, ge=2, le=100_000)
+    """The same against players that are asked one by one, such as "search:worlds=10"."""
     against: tuple[Annotated[str, Field(min_length=1)], ...] = ("random", "heuristic")
     """The fields of opponents, one measurement each: what ``agents.make`` makes players from, or
     ``PAST``: the player that the run had saved when it was half as far."""

@@ -125,7 +125,8 @@ class Reporter(BaseCallback):
         for name in config.report.against:
             field = self._field(name)
             if field is not None:
-                found[name] = self._difference(_player(network, config), field)
+                with field:
+                    found[name] = self._difference(_player(network, config), field)
         counters.measured = counters.decisions
         counters.scores = {name: [d.mean, d.low, d.high] for name, d in found.items()}
         total = sum(found[name].mean for name in found if name != PAST)  # that one is a moving mark
@@ -145,12 +146,13 @@ class Reporter(BaseCallback):
 
     def _difference(self, player: Agent, field: Agent) -> Difference:
         config, report = self.config, self.config.report
+        deals = min(report.deals, report.slow_deals) if field.one_by_one else report.deals
         with warnings.catch_warnings():
             if config.more_players:  # it was trained for all of them
                 warnings.filterwarnings("ignore", "trained for", UserWarning)
             return averaged(
                 [
-                    measure(player, field, rules, report.deals, report.seed, config.hand_size)
+                    measure(player, field, rules, deals, report.seed, config.hand_size)
                     for rules in config.rules_of_tables()
                 ]
             )
