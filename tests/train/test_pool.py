@@ -227,6 +227,18 @@ def test_progress_against_a_past_self_is_measured(finished: RunDirectory) -> Non
     assert scores.keys() == {"random", "past"} and scores["past"][1] < scores["past"][2]
 
 
+def test_five_of_its_players_sit_at_tables_in_one_process(finished: RunDirectory) -> None:
+    folders = [finished.path / name for name in ("best", "last")]
+    folders += sorted((finished.path / POOL).iterdir())
+    guests = [(agents.load(folder, seed=0), 0.2) for folder in folders]
+    tables = LapTables(RULES, 10, 0, 2, "universal", Company(guests))
+    decided, ended = 0, 0
+    for _ in range(9):
+        lap = tables.play(Chance())
+        decided, ended = decided + int((~lap.ours).sum()), ended + int(lap.ends.sum())
+    assert len(guests) == 5 and decided > 100 and ended > 50
+
+
 def test_a_player_of_a_run_knows_nothing_of_hidden_hands(finished: RunDirectory) -> None:
     """The critic that sees them stays in the run; the player's own says nothing."""
     player = agents.load(finished.path / "last", seed=0)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ import agents
 from ohhell_env.errors import CheckpointError, RulesError
 from train.config import Config
 from train.run import begin, train
-from train.run_directory import METRICS, STATE, RunDirectory
+from train.run_directory import BOARD, METRICS, STATE, RunDirectory
 
 SETTINGS: dict[str, Any] = {
     "decisions": 2000,
@@ -41,6 +42,20 @@ def rows(run: RunDirectory) -> list[dict[str, str]]:
 
 def without_time(run: RunDirectory) -> list[dict[str, str]]:
     return [{k: v for k, v in row.items() if k != "seconds"} for row in rows(run)]
+
+
+def on_board(run: RunDirectory) -> dict[str, list[tuple[int, float]]]:
+    """What TensorBoard shows, by name: what an interruption lost is hidden."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of TensorBoard's own imports
+        from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    events = EventAccumulator(str(run.path / BOARD))
+    events.Reload()
+    return {
+        name: [(event.step, event.value) for event in events.Scalars(name)]
+        for name in events.Tags()["scalars"]
+        if name != "training/seconds"
+    }
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +139,15 @@ def test_resumed_equals_uninterrupted(
     assert whole.keys() == resumed.keys()
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)
     assert without_time(run) == without_time(finished)
+    assert on_board(run) == on_board(finished) != {}
+
+
+def test_the_board_shows_what_the_metrics_hold(finished: RunDirectory) -> None:
+    shown = on_board(finished)
+    for name, group in (("entropy", "training"), ("over_random", "progress")):
+        cells = [(int(row["decisions"]), row[name]) for row in rows(finished) if row[name]]
+        expected = [(decisions, pytest.approx(float(cell), rel=1e-5)) for decisions, cell in cells]
+        assert shown[f"{group}/{name}"] == expected and len(cells) >= 3
 
 
 def test_a_finished_run_is_left_as_it_is(finished: RunDirectory) -> None:
