@@ -238,7 +238,8 @@ class OhHellVectorEnv(VectorEnv[Vectors, Any, NDArray[Any]]):
 
     def close_extras(self, **_: Any) -> None:
         """Ends what opponents hold that were given by name, a program for instance."""
-        self.tables.close()
+        if hasattr(self, "tables"):  # Gymnasium closes what could not be made, too
+            self.tables.close()
 
 
 def _check_autoreset(mode: Any) -> str:

@@ -333,10 +333,14 @@ def test_a_row_is_the_single_environment(episode: str, opponents: Any) -> None:
 def test_the_vector_environment_keeps_gymnasiums_forms() -> None:
     vector = gymnasium.make_vec(ID, num_envs=5, rules=SHORT, opponents=lowest)
     assert isinstance(vector, OhHellVectorEnv)
-    assert vector.metadata["autoreset_mode"] == gymnasium.vector.AutoresetMode.SAME_STEP
-    assert OhHellVectorEnv(2, SHORT, opponents=lowest, autoreset_mode="Disabled").metadata[
-        "autoreset_mode"
-    ] == (gymnasium.vector.AutoresetMode.DISABLED)
+    disabled = OhHellVectorEnv(2, SHORT, opponents=lowest, autoreset_mode="Disabled")
+    for env, named in ((vector, "SameStep"), (disabled, "Disabled")):
+        mode = env.metadata["autoreset_mode"]
+        assert getattr(mode, "value", mode) == named  # before Gymnasium 1.1 it is only a word
+        assert (
+            OhHellVectorEnv(2, SHORT, opponents=lowest, autoreset_mode=mode).metadata
+            == env.metadata
+        )
     views, infos = vector.reset(seed=1)
     ends = 0
     for _ in range(25):
@@ -420,6 +424,25 @@ def look_hand(text: str) -> list[list[str]]:
 
 
 # ---------------------------------------------------------------- learning
+
+
+@pytest.mark.slow
+def test_p39_masks_of_subprocesses() -> None:
+    from sb3_contrib import MaskablePPO
+    from sb3_contrib.common.maskable.utils import get_action_masks
+    from stable_baselines3.common.env_util import make_vec_env
+    from stable_baselines3.common.vec_env import SubprocVecEnv
+
+    settings = {"rules": "oh_hell", "players": 3, "hand_size": 2, "illegal": "raise"}
+    name = f"ohhell_env:{ID}"  # a new process must be told what to import
+    envs = make_vec_env(name, 2, seed=1, env_kwargs=settings, vec_env_cls=SubprocVecEnv)
+    try:
+        envs.reset()
+        masks = get_action_masks(envs)
+        assert masks.shape == (2, envs.action_space.n) and masks.dtype == np.bool_  # type: ignore[attr-defined]
+        MaskablePPO("MlpPolicy", envs, n_steps=128, batch_size=64, device="cpu").learn(512)
+    finally:
+        envs.close()
 
 
 @pytest.mark.slow
