@@ -38,6 +38,7 @@ EVERY: dict[str, Any] = {
     "deals": 17,
     "seed": 18,
     "stop": 0.25,
+    "challenger": "heuristic",
     "anchor": "heuristic",
     "unit": 5,
     "workers": 6,
@@ -134,7 +135,7 @@ def test_options_win_over_the_file(called: Callable[..., dict[str, Any]], tmp_pa
     assert called(*config, "heuristic")["entrants"] == ["heuristic"]
     other = {"rules": "oh_well", "players": 2, "design": "field", "episode": "deal", "stop": 0.0}
     other |= {"hand_size": 1, "deals": 1, "seed": 0, "unit": 1, "workers": 1, "executor": "inline"}
-    other |= {"anchor": "random", "address": ""}
+    other |= {"anchor": "random", "challenger": "b", "address": ""}
     assert set(other) == set(EVERY)
     for name, value in other.items():
         assert called(*config, option(name), str(value))[name] == value

@@ -96,6 +96,82 @@ def test_a_field_has_every_ordered_pair() -> None:
     assert pairings("mixed", 3) == [(DRAWN, DRAWN)]
 
 
+# ------------------------------------------------------------------------ one challenger
+
+
+def test_a_challenger_meets_every_field_and_no_more() -> None:
+    assert pairings("field", 3, challenger=1) == [(1, 0), (1, 2)]
+    entrants = ["random", "heuristic", ("low", Lowest())]
+    whole = run_tournament(entrants, SHORT, 40, seed=4)
+    some = run_tournament(entrants, SHORT, 40, seed=4, challenger="heuristic")
+    assert set(some.outcomes) == {(1, 0), (1, 2)}
+    for pairing, blocks in some.outcomes.items():
+        assert (blocks == whole.outcomes[pairing]).all()
+    pairs = plain(some)["pairs"]
+    assert set(pairs) == {"heuristic|random", "heuristic|low"}
+    assert all(plain(whole)["pairs"][name] == pair for name, pair in pairs.items())
+
+
+def test_what_a_challenger_is_compared_by() -> None:
+    """Two entrants: the difference of their pair, exactly; two fields: paired, block by block."""
+    entrants = ["random", "heuristic", ("low", Lowest())]
+    found = run_tournament(entrants, SHORT, 60, seed=4, challenger="heuristic")
+    over = {name: found.figures.against(1, place) for name, place in (("random", 0), ("low", 2))}
+    data = plain(found)
+    assert data["challenger"] == "heuristic"
+    assert len(data["comparisons"]) == 3
+    for each in data["comparisons"]:
+        if "heuristic" in (each["better"], each["worse"]):
+            (name,) = {each["better"], each["worse"]} - {"heuristic"}
+            assert each["difference"] == pytest.approx(abs(over[name].mean()), abs=1e-6)
+        else:
+            fewer = abs((over["random"] - over["low"]).mean())
+            assert each["difference"] == pytest.approx(fewer, abs=1e-6)
+    shares = [data["entrants"][name]["difference"] for name in ("heuristic", "random", "low")]
+    assert shares[0] == pytest.approx((over["random"].mean() + over["low"].mean()) / 2, abs=1e-6)
+    assert shares[1] == pytest.approx(-over["random"].mean() / 2, abs=1e-6)
+    assert shares[2] == pytest.approx(-over["low"].mean() / 2, abs=1e-6)
+
+
+def test_a_challenge_goes_on_as_a_whole_field(tmp_path: Path) -> None:
+    entrants = ["random", "heuristic", ("low", Lowest())]
+    told: list[set[str]] = []
+
+    def look(standings: Standings) -> None:
+        told.append({standing.name for standing in standings.now()})
+
+    store = tmp_path / "kept.sqlite"
+    settings: dict[str, Any] = {"seed": 4, "unit": 20, "store": store}
+    run_tournament(entrants, SHORT, 40, challenger="low", progress=look, **settings)
+    assert all(names == {"low"} for names in told)
+    seen: list[int] = []
+    whole = run_tournament(
+        entrants, SHORT, 40, progress=lambda standings: seen.append(standings.done), **settings
+    )
+    assert seen[0] == 2 * 40 * 3  # two pairings were there
+    assert plain(whole) == plain(run_tournament(entrants, SHORT, 40, seed=4, unit=20))
+
+
+def test_a_challenge_stops_when_every_field_is_settled() -> None:
+    entrants = ["random", "heuristic"]
+    found = run_tournament(entrants, SHORT, 5000, 4, stop=0.5, challenger="heuristic", unit=100)
+    assert 200 <= found.blocks < 5000
+    assert list(found.outcomes) == [(1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"challenger": "heuristc"}, "is none of the entrants; did you mean 'heuristic'"),
+        ({"challenger": "heuristic", "design": "mixed"}, "needs the design 'field', got 'mixed'"),
+    ],
+)
+def test_a_challenge_that_cannot_be_is_refused(settings: dict[str, Any], told: str) -> None:
+    with pytest.raises(OhHellError) as caught:
+        run_tournament(["random", "heuristic", "a=random"], SHORT, 4, seed=4, **settings)
+    assert told in str(caught.value)
+
+
 def test_more_blocks_leave_the_first_ones_of_a_mixed_tournament_as_they_are() -> None:
     entrants = ["random", "heuristic", "a=random", ("low", Lowest())]
     few = run_tournament(entrants, SHORT, 7, seed=4, design="mixed", unit=3).outcomes[-1, -1]

@@ -37,6 +37,9 @@ class TournamentConfig(Settings):
     """Number of players at a table; null: the variant's usual number."""
     design: Literal["field", "mixed"] = "field"
     """"field": each player alone against copies of each other one; "mixed": drawn line-ups."""
+    challenger: str | None = None
+    """In a field, the only player that sits alone, against copies of each other one; null: each
+    does in its turn."""
     episode: Literal["deal", "game"] = "deal"
     """What a block is: one deal, or a whole game."""
     hand_size: int | None = Field(default=None, ge=1, le=MAX_HAND_SIZE)

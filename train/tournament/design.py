@@ -1,7 +1,8 @@
 """Who sits with whom: the line-ups of each design.
 
 field
-    Every ordered pair of entrants (A, B): A alone against copies of B.
+    Every ordered pair of entrants (A, B): A alone against copies of B. With a challenger only the
+    pairs in which it is A.
 mixed
     Every block has a line-up of different entrants, drawn so that all play equally often (the
     numbers differ by one at most) and any of them may meet.
@@ -16,7 +17,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ohhell_env.errors import OhHellError
+from ohhell_env.errors import OhHellError, nearest
 from ohhell_env.game import check_seed
 from train.tournament.tables import Places
 
@@ -42,11 +43,37 @@ def check_design(design: str, entrants: int, players: int) -> str:
     return design
 
 
-def pairings(design: str, entrants: int) -> list[tuple[int, int]]:
-    """Returns the pairings (one, field) of a design; a single drawn one where it is mixed."""
+def check_challenger(challenger: str | None, names: Sequence[str], design: str) -> int | None:
+    """Returns the place of the only entrant that sits alone; None: each does in its turn.
+
+    Raises:
+        OhHellError: It is none of the entrants, or the design is another one.
+    """
+    if challenger is None:
+        return None
+    if design != FIELD:
+        raise OhHellError(
+            f"challenger={challenger!r} sits alone against fields; it needs the design 'field', "
+            f"got {design!r}"
+        )
+    if challenger not in names:
+        hint = nearest(str(challenger), names)
+        raise OhHellError(f"challenger: {challenger!r} is none of the entrants; {hint}")
+    return names.index(challenger)
+
+
+def pairings(design: str, entrants: int, challenger: int | None = None) -> list[tuple[int, int]]:
+    """Returns the pairings (one, field) of a design; a single drawn one where it is mixed.
+
+    Args:
+        design: One of ``DESIGNS``.
+        entrants: Number of entrants.
+        challenger: Place of the only entrant that sits alone; None: each does in its turn.
+    """
     if design == MIXED:
         return [(DRAWN, DRAWN)]
-    return list(itertools.permutations(range(entrants), 2))
+    found = itertools.permutations(range(entrants), 2)
+    return [pair for pair in found if challenger in (None, pair[0])]
 
 
 class Lineups:

@@ -3,7 +3,8 @@
 The block is the unit: one deal (or one game) played in every rotation. Blocks are independent, the
 tables of a block are not, so whatever needs an interval is a matrix (entrants, blocks) with one
 value for each entrant and block, the mean over the tables at which it counts; NaN where it did not
-play. In a field only the entrant that sits alone counts, at a mixed table everybody does.
+play. In a field only the entrant that sits alone counts; at a mixed table, and where one challenger
+is the only one that ever sits alone, everybody does.
 """
 
 from __future__ import annotations
@@ -91,15 +92,23 @@ class Figures:
         pairings: The blocks by pairing; those of a mixed tournament under a single one.
         entrants: Number of entrants.
         blocks: Number of blocks of each pairing.
-        alone: Whether the one sits alone, and only it counts.
+        alone: Whether the one sits alone against a field.
+        challenger: Place of the only one that ever does; None: each entrant does in its turn, and
+            counts only there.
     """
 
     def __init__(
-        self, pairings: Mapping[Pairing, Blocks], entrants: int, blocks: int, alone: bool
+        self,
+        pairings: Mapping[Pairing, Blocks],
+        entrants: int,
+        blocks: int,
+        alone: bool,
+        challenger: int | None = None,
     ) -> None:
         self.pairings, self.entrants, self.blocks, self.alone = pairings, entrants, blocks, alone
+        self.challenger = challenger
         self._all: Blocks = np.concatenate(list(pairings.values()))
-        self._who = counted(self._all, alone)
+        self._who = counted(self._all, alone and challenger is None)
         self._width = self._who.shape[1]
 
     def _own(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -135,7 +144,15 @@ class Figures:
         k - 1 others is its strength less theirs, times k / (k - 1): k is the number of entrants in
         a field, of seats at a mixed table. Without that factor the difference of two strengths is
         what the one has over the other at a table.
+
+        Of a challenger it is 0, and of each other entrant what it has over the challenger that sits
+        alone against it.
         """
+        if self.challenger is not None:
+            ahead = np.zeros((self.entrants, self.blocks))
+            for one, field in self.pairings:
+                ahead[field] = -self.against(one, field)
+            return ahead
         others = self.entrants if self.alone else self._all["lineup"].shape[1]
         return self.difference * ((others - 1) / others)
 
@@ -239,6 +256,8 @@ class Figures:
         """
         values = np.full(self.blocks, np.nan)
         if self.alone:
+            if (one, other) not in self.pairings:
+                return values
             met = self.pairings[one, other]
             values[met["block"]] = differences(met)
             return values

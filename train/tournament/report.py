@@ -84,6 +84,8 @@ def _standings(data: dict[str, Any]) -> tuple[str, Table]:
     game = data["episode"] == "game"
     what = "Score of a game" if game else "Points a deal"
     how = "alone against a field of each other entrant" if data["design"] == "field" else "mixed"
+    if data["challenger"] is not None:
+        how = f"{data['challenger']} alone against a field of each other entrant"
     table = _table()
     table.add_column("entrant", overflow="ellipsis", no_wrap=True, min_width=9, max_width=_NAME)
     rows = sorted(data["entrants"].items(), key=lambda item: -item[1]["difference"])

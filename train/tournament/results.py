@@ -57,6 +57,8 @@ class Results:
     """Number of blocks at most, where it was to stop."""
     unit: int | None = None
     """Blocks after which it was to stop if it could."""
+    challenger: str | None = None
+    """The only entrant that sits alone; None: each does in its turn."""
 
     @property
     def names(self) -> list[str]:
@@ -70,7 +72,7 @@ class Results:
 
     @property
     def alone(self) -> bool:
-        """Whether one entrant sits alone against a field, and only it counts."""
+        """Whether one entrant sits alone against a field."""
         return self.design == "field"
 
     @cached_property
@@ -88,7 +90,8 @@ class Results:
         rank = {place: number for number, place in enumerate(self._by_name)}
         pairings = sorted(self.outcomes, key=lambda pair: [rank.get(place, -1) for place in pair])
         outcomes = {pairing: self.outcomes[pairing] for pairing in pairings}
-        return Figures(outcomes, len(self.entrants), self.blocks, self.alone)
+        place = None if self.challenger is None else self.names.index(self.challenger)
+        return Figures(outcomes, len(self.entrants), self.blocks, self.alone, place)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the results as plain data; equal for equal seeds, without times."""
@@ -111,6 +114,7 @@ class Results:
             "stop": self.stop,
             "unit": None if self.stop is None else self.unit,
             "anchor": self.anchor,
+            "challenger": self.challenger,
             "versions": versions(),
             "entrants": self._entrants(),
             "pairs": dict(self._pairs()),
@@ -124,7 +128,7 @@ class Results:
         return statistics.interval(values) if self.stop is None else statistics.anytime(values)
 
     def _entrants(self) -> dict[str, Any]:
-        ratings = rate(self.names, self.figures.difference.T, anchor=self.anchor)
+        ratings = rate(self.names, self.figures.strength.T, anchor=self.anchor)
         rows = self.figures.difference[self._by_name]
         resampled = statistics.bootstrap(rows, self.deals.seed)
         found = {}

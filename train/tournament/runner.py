@@ -19,7 +19,7 @@ from ohhell_env.rules import RulesLike, as_rules
 from train.locks import only_here
 from train.tournament import statistics
 from train.tournament.config import MOST_BLOCKS
-from train.tournament.design import FIELD, check_design, pairings
+from train.tournament.design import FIELD, check_challenger, check_design, pairings
 from train.tournament.entrants import EntrantLike, make_entrants
 from train.tournament.executors import Played, Setup, play_in_processes, play_inline
 from train.tournament.figures import Figures, Pairing
@@ -49,6 +49,17 @@ class _Plan:
     units: list[Unit]
     stop: float | None
     anchor: str | None
+    challenger: int | None
+
+    @property
+    def pairings(self) -> list[Pairing]:
+        """The pairings that are played."""
+        return pairings(self.design, len(self.room.entrants), self.challenger)
+
+    @property
+    def challenger_name(self) -> str | None:
+        """Name of the only entrant that sits alone; None: each does in its turn."""
+        return None if self.challenger is None else self.room.entrants[self.challenger].name
 
 
 def run_tournament(
@@ -69,6 +80,7 @@ def run_tournament(
     anchor: str | None = None,
     executor: str | None = None,
     address: str | None = None,
+    challenger: str | None = None,
 ) -> Results:
     """Plays a tournament on duplicate deals.
 
@@ -100,6 +112,8 @@ def run_tournament(
         executor: "inline" (this process), "processes" or "ray"; None: by the number of workers.
         address: Of the Ray cluster, "auto", "host:port" or "ray://host:port"; None: a Ray of its
             own on this machine. See docs/cluster.md.
+        challenger: The only entrant that sits alone, against a field of each other one; None: each
+            does in its turn.
 
     Raises:
         OtherTournamentError: The store holds another tournament.
@@ -119,7 +133,7 @@ def run_tournament(
     with contextlib.closing(Room(deals, make_entrants(entrants, rules, deals.seed))) as room:
         slow = any(getattr(each.player, "one_by_one", False) is True for each in room.entrants)
         at_a_time = unit or (SMALL_CHUNK if slow else CHUNK)
-        planned = _planned(room, design, number, at_a_time, stop, anchor)
+        planned = _planned(room, design, number, at_a_time, stop, anchor, challenger)
         about = _about(deals, design, at_a_time)
         marks = fingerprints(entrants, room.entrants)
         with _opened(store, about, number, marks, fresh) as kept:
@@ -161,7 +175,13 @@ def _check_executor(executor: str | None, workers: int, address: str | None) -> 
 
 
 def _planned(
-    room: Room, design: str, blocks: int, unit: int, stop: float | None, anchor: str | None
+    room: Room,
+    design: str,
+    blocks: int,
+    unit: int,
+    stop: float | None,
+    anchor: str | None,
+    challenger: str | None,
 ) -> _Plan:
     players, entrants = room.deals.rules.players, len(room.entrants)
     check_design(design, entrants, players)
@@ -180,7 +200,9 @@ def _planned(
         raise OhHellError(f"anchor: {anchor!r} is none of the entrants; {hint}")
     if anchor is None and "random" in names:
         anchor = "random"
-    return _Plan(room, design, blocks, plan(design, entrants, blocks, unit), stop, anchor)
+    alone = check_challenger(challenger, names, design)
+    units = plan(design, entrants, blocks, unit, alone)
+    return _Plan(room, design, blocks, units, stop, anchor, alone)
 
 
 def _about(deals: Deals, design: str, unit: int) -> dict[str, Any]:
@@ -232,7 +254,9 @@ def _played(
     parts: dict[Unit, Part] = {}
     if store is not None:
         parts = {unit: store.load(unit) for unit in planned.units if unit in stored}
-    standings = Standings(planned.room, planned.design, planned.blocks, planned.units)
+    standings = Standings(
+        planned.room, planned.design, planned.blocks, planned.units, planned.challenger_name
+    )
     for unit, part in parts.items():
         standings.add(unit, part)
     _tell(progress, standings)
@@ -292,14 +316,12 @@ class _Judge:
 
 
 def _figures(planned: _Plan, parts: Mapping[Unit, Part], blocks: int) -> Figures:
-    entrants = len(planned.room.entrants)
-    return Figures(_joined(planned, parts), entrants, blocks, planned.design == FIELD)
+    entrants, joined = len(planned.room.entrants), _joined(planned, parts)
+    return Figures(joined, entrants, blocks, planned.design == FIELD, planned.challenger)
 
 
 def _joined(planned: _Plan, parts: Mapping[Unit, Part]) -> dict[Pairing, Blocks]:
-    found: dict[Pairing, list[Blocks]] = {
-        pairing: [] for pairing in pairings(planned.design, len(planned.room.entrants))
-    }
+    found: dict[Pairing, list[Blocks]] = {pairing: [] for pairing in planned.pairings}
     for unit, part in parts.items():
         found[unit.pairing].append(part.blocks)
     return {pairing: np.concatenate(blocks) for pairing, blocks in found.items()}
@@ -324,4 +346,5 @@ def _results(planned: _Plan, parts: Mapping[Unit, Part]) -> Results:
         planned.stop,
         planned.blocks,
         max(unit.blocks for unit in planned.units),
+        planned.challenger_name,
     )

@@ -33,10 +33,19 @@ class Standings:
         design: Its design.
         blocks: Blocks of each pairing.
         units: All that is to be played.
+        challenger: The only entrant that counts; None: all do.
     """
 
-    def __init__(self, room: Room, design: str, blocks: int, units: Sequence[Unit]) -> None:
+    def __init__(
+        self,
+        room: Room,
+        design: str,
+        blocks: int,
+        units: Sequence[Unit],
+        challenger: str | None = None,
+    ) -> None:
         self.design, self.blocks, self.deals = design, blocks, room.deals
+        self.challenger = challenger
         self._names = [entrant.name for entrant in room.entrants]
         self._tables = room.deals.rules.players
         self.total = self._tables * sum(unit.blocks for unit in units)
@@ -56,7 +65,9 @@ class Standings:
     def now(self) -> list[Standing]:
         """Returns how everybody stands, the best first."""
         found = [
-            self._standing(name, *row) for name, row in zip(self._names, self._sums, strict=True)
+            self._standing(name, *row)
+            for name, row in zip(self._names, self._sums, strict=True)
+            if self.challenger is None or name == self.challenger
         ]
         return sorted(found, key=lambda standing: -standing.difference)
 

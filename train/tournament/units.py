@@ -88,7 +88,9 @@ class Room:
             entrant.close()
 
 
-def plan(design: str, entrants: int, blocks: int, size: int) -> list[Unit]:
+def plan(
+    design: str, entrants: int, blocks: int, size: int, challenger: int | None = None
+) -> list[Unit]:
     """Returns the units of a tournament, in the order in which they are joined.
 
     Args:
@@ -96,11 +98,12 @@ def plan(design: str, entrants: int, blocks: int, size: int) -> list[Unit]:
         entrants: Number of entrants.
         blocks: Number of deal blocks.
         size: Blocks in a unit; the last ones may be smaller.
+        challenger: Place of the only entrant that sits alone; None: each does in its turn.
     """
     return [
         Unit(first, one, other, min(size, blocks - first))
         for first in range(0, blocks, size)
-        for one, other in pairings(design, entrants)
+        for one, other in pairings(design, entrants, challenger)
     ]
 
 

@@ -100,7 +100,10 @@ def facts(data: Data) -> list[tuple[str, str]]:
     """Returns what was played, as terms and what they are here."""
     game, count = data["episode"] == "game", len(data["entrants"])
     what = "game" if game else "deal"
-    if data["design"] == "field":
+    if data["challenger"] is not None:
+        challenger = labels(data["entrants"])[data["challenger"]]
+        how = f"{challenger} alone against a table of copies of every other one"
+    elif data["design"] == "field":
         how = "every entrant alone against a table of copies of every other one"
     else:
         how = "mixed tables of different entrants, drawn so that all play equally often"
@@ -486,6 +489,7 @@ def command(data: Data) -> str:
         ("hand_size", data["hand_size"], None),
         ("episode", data["episode"], "deal"),
         ("stop", data["stop"], None),
+        ("challenger", data["challenger"], None),
         ("anchor", data["anchor"], "random" if "random" in data["entrants"] else None),
     ]
     extra = [f"    {name}={value!r}," for name, value, usual in given if value != usual]
