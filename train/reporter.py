@@ -129,9 +129,9 @@ class Reporter(BaseCallback):
                     found[name] = self._difference(_player(network, config), field)
         counters.measured = counters.decisions
         counters.scores = {name: [d.mean, d.low, d.high] for name, d in found.items()}
-        total = sum(found[name].mean for name in found if name != PAST)  # that one is a moving mark
-        if counters.best is None or total > counters.best:
-            counters.best = total
+        marks = [found[name].mean for name in found if name != PAST]  # that one moves itself
+        if not marks or counters.best is None or sum(marks) > counters.best:
+            counters.best = sum(marks)
             self.run.save_network(network, config, "best")
         text = ", ".join(f"{name} {difference}" for name, difference in found.items())
         self._say(f"after {counters.decisions:,} decisions, points a deal over {text}")

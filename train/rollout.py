@@ -19,8 +19,11 @@ from numpy.typing import NDArray
 from agents.base import Agent
 from ohhell_env import schedule
 from ohhell_env.actions import BID_BASE
-from ohhell_env.engine.layout import GAME, Rows
+from ohhell_env.engine.encode import MARGIN, new_buffer
+from ohhell_env.engine.layout import GAME, Rows, compile_rules
+from ohhell_env.envs import seat_loops
 from ohhell_env.envs.batched import BatchedOhHell
+from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules
 from train.pool import NOBODY, Pool
 
@@ -119,6 +122,7 @@ class LapTables:
         )
         self.rules, self.layout = self.tables.rules, self.tables.layout
         self.players = rules.players
+        self._compiled = compile_rules(rules, "deal", hand_size)
         self.num_columns = num_tables * rules.players
         self.width = self.layout.length + 8 * (self.layout.seats - 1) * show_hands
         """Bytes of an observation, with the hidden hands that are shown to the critic."""
@@ -225,9 +229,8 @@ class LapTables:
             answers = policy(views[free], masks[free])
             lap.actions[chosen], lap.log_probs[chosen], lap.values[chosen] = answers
         for place in np.unique(sitting[sitting > OURS]).tolist():
-            asked = sitting == place
-            observations = self.tables.observations[asked]
-            lap.actions[columns[asked]] = self._ask(place, observations, masks[asked])
+            asked = np.flatnonzero(sitting == place)
+            lap.actions[columns[asked]] = self._ask(place, asked)
 
     def _who_decides(self, columns: NDArray[np.int64], masks: Bytes) -> NDArray[np.int8]:
         """Returns who decides at each table (N,): ``OURS``, a player's place, or ``_FORCED``."""
@@ -235,17 +238,34 @@ class LapTables:
         learns = self.company.learns
         if learns != "both":
             bidding = masks[:, BID_BASE:].any(axis=1)
-            others = (sitting == OURS) & (bidding != (learns == "bids"))
+            selves = (sitting == OURS) | (sitting >= len(self._actors))
+            others = selves & (bidding != (learns == "bids"))
             sitting = np.where(others, len(self.company.opponents), sitting)
         return np.where(masks.sum(axis=1, dtype=np.int64) > 1, sitting, _FORCED).astype(np.int8)
 
-    def _ask(self, place: int, observations: Bytes, masks: Bytes) -> NDArray[np.int64]:
-        words = self.random.integers(2**64, size=len(masks), dtype=np.uint64)
+    def _ask(self, place: int, asked: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Returns what one of the others does at each of some tables."""
+        words = self.random.integers(2**64, size=len(asked), dtype=np.uint64)
         past = place - len(self._actors)
         if past >= 0:
             assert self.company.pool is not None, "past selves come from the pool"
-            return self.company.pool.ask(past, observations, masks, words, self.rules)
-        return self._actors[place].act_batch(observations, masks, deterministic=False, words=words)
+            views, masks = self.tables.observations[asked], self.tables.action_masks[asked]
+            return self.company.pool.ask(past, views, masks, words, self.rules)
+        actor = self._actors[place]
+        questions = self._shown_to(actor, asked)
+        return actor.act_batch(*questions, deterministic=False, words=words)
+
+    def _shown_to(self, actor: Agent, asked: NDArray[np.int64]) -> tuple[Bytes, Bytes]:
+        """Returns views and masks of the seats to act, in the layout that a player reads."""
+        if actor.layout_name == self.layout.name:
+            return self.tables.observations[asked], self.tables.action_masks[asked]
+        layout = layout_of(self.rules, actor.layout_name, self.tables.hand_size)
+        views = new_buffer(len(asked), layout.length)
+        masks = new_buffer(len(asked), layout.num_actions)
+        games = self.tables.games, self._compiled, layout.compiled()
+        seat_loops.question(*games, asked, views, masks)
+        rows = len(asked), -1
+        return views[:-MARGIN].reshape(rows), masks[:-MARGIN].reshape(rows)
 
     def _tell_pool(self, ended: Bools) -> None:
         """Tells the pool how the learner did against past selves in the deals that ended."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +11,9 @@ import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from agents import make
+from agents import HeuristicAgent, make
 from ohhell_env import schedule
+from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules
 from ohhell_env.variants import VARIANTS, variants
 from train.lap_buffer import LapBuffer
@@ -145,6 +147,38 @@ def test_opponents_make_their_own_choices() -> None:
         assert (answers == lap.actions[theirs]).all()
         compared += len(answers)
     assert compared > 50
+
+
+class Reading(HeuristicAgent):
+    """A heuristic player that wants to be shown a certain layout."""
+
+    def __init__(self, layout_name: str) -> None:
+        super().__init__(0)
+        self._reads = layout_name
+        self.lengths: set[int] = set()
+
+    @property
+    def layout_name(self) -> str:
+        return self._reads
+
+    def choose(self, observations: Any, *others: Any) -> Any:
+        self.lengths.add(observations.shape[1])
+        return super().choose(observations, *others)
+
+
+@pytest.mark.parametrize(("layout", "other"), [("default", "universal"), ("universal", "default")])
+def test_a_guest_is_shown_the_layout_that_it_reads(layout: str, other: str) -> None:
+    """At tables of the other layout, too: its own seat's view, and it answers for that."""
+    guest, plain = Reading(other), make("heuristic", 0)
+    plain.begin("oh_hell")
+    company = Company([(guest, 1.0)])
+    tables = LapTables(Rules.preset("oh_hell"), 10, seed=0, layout=layout, company=company)
+    for _ in range(12):
+        lap = tables.play(Chance())
+        theirs = ~lap.ours & (lap.action_masks.sum(axis=1) > 1)
+        answers = plain.act_batch(lap.observations[theirs], lap.action_masks[theirs])
+        assert (answers == lap.actions[theirs]).all()
+    assert guest.lengths == {layout_of(tables.rules, other).length}
 
 
 def test_a_restored_state_goes_on_the_same() -> None:
