@@ -7,8 +7,8 @@ True
 """
 
 from ohhell_env.pictures.frame import pixels, png
-from ohhell_env.pictures.html import game_html, sheet_html
+from ohhell_env.pictures.html import game_html, replay_frame, sheet_html
 from ohhell_env.pictures.page import replay_page
 from ohhell_env.pictures.svg import table_svg
 
-__all__ = ["game_html", "pixels", "png", "replay_page", "sheet_html", "table_svg"]
+__all__ = ["game_html", "pixels", "png", "replay_frame", "replay_page", "sheet_html", "table_svg"]

@@ -9,6 +9,7 @@ from typing import Any
 from ohhell_env.errors import NotationError, RulesError
 from ohhell_env.game import Game
 from ohhell_env.pictures.faces import suit_name
+from ohhell_env.pictures.page import replay_page
 from ohhell_env.pictures.svg import table_svg
 from ohhell_env.record import Record
 from ohhell_env.replay import Checked, check
@@ -56,6 +57,42 @@ def sheet_html(record: Record, names: Sequence[str] | None = None) -> str:
         'font-variant-numeric:tabular-nums"><caption style="text-align:left;padding:6px 9px">'
         "Score sheet: tricks of bid, then the score</caption>"
         f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+class Html(str):
+    """A piece of HTML that notebooks show as such."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return str(self)
+
+
+def replay_frame(
+    record: Record,
+    names: Sequence[str] | None = None,
+    seat: int | None = None,
+    player: Any = None,
+    height: int = 820,
+) -> Html:
+    """Returns the page that replays a game, in a frame that a notebook shows.
+
+    Args:
+        record: The game.
+        names: Names by seat.
+        seat: Show what this seat may know and nothing else.
+        player: What it thinks is shown at each decision; see ``replay_page``.
+        height: Of the frame, in CSS pixels.
+
+    Raises:
+        OhHellError: As ``replay_page``.
+    """
+    page = escape(replay_page(record, names, seat, player))
+    look = f"width:100%;height:{int(height)}px;border:1px solid #8884;border-radius:8px"
+    return Html(
+        f'<iframe title="A game of Oh Hell" sandbox="allow-scripts" style="{look}" '
+        f'srcdoc="{page}"></iframe>'
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import agents
 from ohhell_env import Game
-from ohhell_env.pictures import replay_page, table_svg
+from ohhell_env.pictures import replay_frame, replay_page, table_svg
 from ohhell_env.record import Record
 from ohhell_env.testing import play_random
 from tests.browser import CONTRASTS, chromium, dark, narrow
@@ -294,6 +294,20 @@ def test_screen_readers_and_the_order_of_focus(browser: Any, folder: Path) -> No
     assert unnamed == []
     heads = [each.tag_name for each in browser.find_elements("css selector", "h1, h2, h3")]
     assert heads[0] == "h1" and heads.count("h1") == 1
+
+
+def test_it_works_inside_a_notebooks_frame(browser: Any, tmp_path: Path) -> None:
+    narrow(browser, 1280)
+    file = tmp_path / "notebook.html"
+    shown: Any = replay_frame(record(), NAMES)
+    file.write_text(f"<!doctype html><meta charset=utf-8>{shown._repr_html_()}", encoding="utf-8")
+    browser.get(file.as_uri())
+    browser.switch_to.frame(0)
+    assert words(browser, "#said").startswith("Deal 1: ")
+    find(browser, "#forward").click()
+    assert " bids " in words(browser, "#said")
+    browser.switch_to.default_content()
+    assert browser.get_log("browser") == []
 
 
 def test_pictures_of_notebooks_are_drawn(browser: Any, tmp_path: Path) -> None:

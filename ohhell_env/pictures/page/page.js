@@ -360,7 +360,11 @@ function draw() {
     if (now) row.setAttribute("aria-current", "true");
     else row.removeAttribute("aria-current");
   }
-  history.replaceState(null, "", `#${deal + 1}.${step}`);
+  try {
+    history.replaceState(null, "", `#${deal + 1}.${step}`);
+  } catch {
+    // a page inside a notebook has no address of its own
+  }
 }
 
 function setDisabled(id, disabled) {
