@@ -15,10 +15,11 @@ from ohhell_env.game import MAX_SEED, Game
 from ohhell_env.notation import format_checked, parse_game
 from ohhell_env.pictures.page import replay_page
 from ohhell_env.players import resolve
-from ohhell_env.record import from_json, read_text, to_json, write_whole
-from ohhell_env.replay import check
+from ohhell_env.record import Record, from_json, read_text, to_json, write_whole
+from ohhell_env.replay import OPTIONAL_KEYS, check
 from ohhell_env.rules import Rules, as_rules
 from ohhell_env.testing import play_random
+from ohhell_env.thoughts import Thought, plain_thought
 
 AsJson = Annotated[bool, typer.Option("--json", help="Show the record as JSON.")]
 AsText = Annotated[bool, typer.Option("--text", help="Show it as text (the default).")]
@@ -40,7 +41,8 @@ def deal(
         typer.Option(
             metavar="NAME",
             help="Also show what this player thinks at each decision; it plays where nobody else "
-            "is named. heuristic and search can explain themselves.",
+            "is named. heuristic and search can explain themselves. A record in JSON keeps it for "
+            "`replay --html`.",
         ),
     ] = None,
     whole_game: Annotated[bool, typer.Option("--game", help="Play a whole game.")] = False,
@@ -53,13 +55,14 @@ def deal(
         raise RulesError("--hand-size is for a single deal; leave out --game")
     episode = "game" if whole_game else "deal"
     wants_json = _wants_json(as_json, as_text, out is not None and out.suffix == ".json")
-    if explain is not None and wants_json:
-        raise RulesError("--explain is text; leave out --json, or --out with a name in .json")
     thoughts = None if explain is None else Thoughts(explain)
     game = _played(as_rules(rules, players), seed, episode, hand_size, player or [], thoughts)
     record = game.record()
-    text = to_json(record) if wants_json else format_checked(check(record))
-    text = text if thoughts is None else thoughts.text() + text
+    if wants_json:
+        text = to_json(record if thoughts is None else record | {"thoughts": thoughts.told(record)})
+    else:
+        said = "" if thoughts is None else thoughts.text()
+        text = said + format_checked(check(record))
     if out is None:
         typer.echo(text, nl=False)
     else:
@@ -94,10 +97,12 @@ def replay(
             raise RulesError(f"{option} is for the page: add --html PAGE.html")
     try:
         text = read_text(file)
-        checked = check(from_json(text) if text.lstrip().startswith("{") else parse_game(text))
+        given = from_json(text) if text.lstrip().startswith("{") else parse_game(text)
+        checked = check(given)
     except NotationError as error:
         raise NotationError(f"{file}: {error}") from None
     record = checked.game.record()
+    record |= {key: given[key] for key in OPTIONAL_KEYS if key in given}
     if html is not None:
         player = None if explain is None else _thinker(explain, record["seed"] or 0)
         write_whole(replay_page(record, name or None, seat, player), html)
@@ -142,6 +147,7 @@ class Thoughts:
     def __init__(self, name: str) -> None:
         self.name = name
         self._said: list[str] = []
+        self._told: list[tuple[int, Thought]] = []
 
     def begin(self, rules: Rules, seed: int) -> None:
         """Sits the player down.
@@ -157,11 +163,19 @@ class Thoughts:
         assert game.seat is not None
         self.player.begin(self._rules, game.seat)
         explanation = self.player.explain(observation, info)
+        self._told.append((len(game.finished_deals), plain_thought(explanation)))
         self._said.append(f"{_situation(game)}\n{explanation}\n")
         return explanation.chosen
 
+    def told(self, record: Record) -> dict[str, Any]:
+        """Returns all that was thought, as a record keeps it."""
+        deals: list[list[Thought]] = [[] for _ in record["deals"]]
+        for deal, thought in self._told:
+            deals[deal].append(thought)
+        return {"player": self.name, "deals": deals}
+
     def text(self) -> str:
-        """Returns all that was thought."""
+        """Returns all that was thought, in words."""
         return "".join(said + "\n" for said in self._said)
 
 

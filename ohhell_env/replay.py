@@ -24,6 +24,7 @@ from ohhell_env.illegal import explain_illegal
 from ohhell_env.record import Record, check_version, deal_record, is_list, is_object
 from ohhell_env.rules import Rules
 from ohhell_env.settings import field_types
+from ohhell_env.thoughts import check_thoughts
 
 RECORD_KEYS = (
     "format",
@@ -36,6 +37,7 @@ RECORD_KEYS = (
     "win_shares",
     "settlement",
 )
+OPTIONAL_KEYS = ("thoughts",)
 DEAL_KEYS = (
     "deal",
     "dealer",
@@ -111,7 +113,7 @@ def check(record: Any, before: Callable[[Game], None] | None = None) -> Checked:
     """
     _plain(record)
     check_version(record)
-    _keys(record, RECORD_KEYS, Place())
+    _keys(record, RECORD_KEYS, Place(), OPTIONAL_KEYS)
     rules = _rules(record["rules"])
     if record["episode"] not in ("game", "deal"):
         raise _wrong(Place(part="episode"), "'game' or 'deal'", record["episode"])
@@ -126,6 +128,9 @@ def check(record: Any, before: Callable[[Game], None] | None = None) -> Checked:
         if len(checked.game.finished_deals) == number and number + 1 < len(deals):
             raise ReplayError(Place(number), f"it is unfinished, but deal {number + 2} follows")
     _finish(checked, record)
+    if "thoughts" in record:
+        moves = [len(deal["bids"]) + sum(map(len, deal["tricks"])) for deal in deals]
+        check_thoughts(record["thoughts"], moves)
     return checked
 
 
@@ -310,11 +315,11 @@ def _show(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _keys(value: Any, names: tuple[str, ...], place: Place) -> None:
+def _keys(value: Any, names: tuple[str, ...], place: Place, optional: tuple[str, ...] = ()) -> None:
     if not is_object(value):
         raise _wrong(place, "an object", value)
     for key in value:
-        if key not in names:
+        if key not in (*names, *optional):
             raise ReplayError(place, f"unknown key {key!r}: {nearest(key, names)}")
     for name in names:
         if name not in value:

@@ -15,8 +15,9 @@ from ohhell_env import Game, Rules
 from ohhell_env.__main__ import PROGRAM
 from ohhell_env.errors import NotationError, OhHellError, RulesError
 from ohhell_env.pictures import replay_page
-from ohhell_env.pictures.thoughts import explained
-from ohhell_env.record import Record, save
+from ohhell_env.pictures.explained import explained
+from ohhell_env.record import Record, load, save
+from ohhell_env.replay import check
 from ohhell_env.testing import play_random
 from tests.envs.play import EVERY_TABLE
 from tests.helpers import house
@@ -195,11 +196,66 @@ def test_the_heuristic_says_what_it_expects() -> None:
     import agents
 
     record = finished(house(3, 2), 3)
-    (told,) = explained(record, agents.make("heuristic"))
+    told: Any = explained(record, agents.make("heuristic"))[0]
     bids = told[0]["rows"]
     assert {row[0] for row in bids} <= {"bid 0", "bid 1", "bid 2"} and len(bids) >= 2
     values = [row[1] for row in bids if row[1] is not None]
     assert values == sorted(values, reverse=True) and told[0]["chosen"] == bids[0][0]
+
+
+def with_thoughts(thoughts: Any) -> Record:
+    return finished() | {"thoughts": thoughts}
+
+
+def test_recorded_thoughts_are_shown_to_whom_they_belong() -> None:
+    record = finished()
+    thoughts = {"player": "somebody", "deals": explained(record, Thinker())}
+    data = Page(replay_page(with_thoughts(thoughts))).data
+    assert data["player"] == "somebody"
+    assert [deal["thoughts"] for deal in data["deals"]] == thoughts["deals"]
+    own = Page(replay_page(with_thoughts(thoughts), seat=2)).data
+    for deal in own["deals"]:
+        actors = [seat for seat, _ in (*deal["bids"], *deal["cards"])]
+        assert [told is not None for told in deal["thoughts"]] == [seat == 2 for seat in actors]
+    asked = Page(replay_page(with_thoughts(thoughts), player=Thinker())).data
+    assert asked["player"] == "<b>thinker", "who is asked now counts"
+
+
+@pytest.mark.parametrize(
+    "damage,words",
+    [
+        (lambda told: [], "thoughts: an object"),
+        (lambda told: told | {"extra": 1}, "thoughts: an object"),
+        (lambda told: told | {"player": 3}, "thoughts: an object"),
+        (lambda told: told | {"deals": {}}, "thoughts, deals: a list"),
+        (lambda told: told | {"deals": told["deals"][1:]}, "one for each deal"),
+        (lambda told: told["deals"][0].append(None) or told, "deal 1: at most 6 thoughts"),
+        (lambda told: told["deals"][1].__setitem__(0, "x") or told, "deal 2, decision 1"),
+        (lambda told: told["deals"][0][0].update(chosen=None) or told, "chosen: the name"),
+        (lambda told: told["deals"][0][0].update(notes=[1]) or told, "notes: texts"),
+        (lambda told: told["deals"][0][0].update(rows=[["a", 1, 2]]) or told, "rows: .action"),
+        (lambda told: told["deals"][0][0]["rows"][0].__setitem__(1, "2") or told, "rows: .action"),
+        (lambda told: told["deals"][0][0]["rows"][0].__setitem__(1, True) or told, "rows: .acti"),
+    ],
+)
+def test_thoughts_of_another_form_are_refused(damage: Any, words: str) -> None:
+    thoughts = {"player": "somebody", "deals": explained(finished(), Thinker())}
+    check(with_thoughts(thoughts))
+    with pytest.raises(NotationError, match=words):
+        check(with_thoughts(damage(thoughts)))
+
+
+def test_thoughts_are_recorded_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, page = str(tmp_path / "game.json"), tmp_path / "page.html"
+    deal = ["deal", "oh_hell", "--players", "3", "--hand-size", "2", "--seed", "4"]
+    assert PROGRAM.run([*deal, "--explain", "heuristic", "--out", file]) == 0
+    thoughts = load(file)["thoughts"]
+    assert thoughts["player"] == "heuristic" and len(thoughts["deals"][0]) == 9
+    assert run(file, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["thoughts"] == thoughts
+    assert run(file, "--html", str(page)) == 0
+    data = Page(page.read_text(encoding="utf-8")).data
+    assert data["deals"][0]["thoughts"] == thoughts["deals"][0]
 
 
 # ---------------------------------------------------------------- the command

@@ -22,8 +22,8 @@ from ohhell_env.errors import RulesError
 from ohhell_env.explain import title as title_of
 from ohhell_env.notation import format_checked
 from ohhell_env.phrases import suit_word
+from ohhell_env.pictures.explained import explained
 from ohhell_env.pictures.faces import as_held, colours, shape, symbol
-from ohhell_env.pictures.thoughts import explained
 from ohhell_env.record import Record
 from ohhell_env.replay import Checked, check
 from ohhell_env.rules import Rules
@@ -47,7 +47,7 @@ def replay_page(
         seat: Show what this seat may know and nothing else; None: all hands are in the page, and
             its reader chooses from where to look.
         player: An object with ``begin`` and ``explain``: what it thinks is shown at each decision
-            (with ``seat``, at those of that seat).
+            (with ``seat``, at those of that seat). None: the thoughts in the record, if it has any.
 
     Raises:
         NotationError: The record is no game by its rules.
@@ -61,25 +61,34 @@ def replay_page(
         raise RulesError(f"names: one for each of {players} seats, got {len(called)}")
     if seat is not None and not 0 <= seat < players:
         raise RulesError(f"seat: 0 to {players - 1} at this table, got {seat!r}")
-    thoughts = None if player is None else explained(record, player, seat)
-    data = _data(checked, record, called, seat, thoughts)
-    data["player"] = None if player is None else getattr(player, "kind", type(player).__name__)
+    data = _data(checked, record, called, seat)
+    if player is not None:
+        told = {
+            "player": getattr(player, "kind", type(player).__name__),
+            "deals": explained(record, player, seat),
+        }
+        _add_thoughts(data, told)
+    elif "thoughts" in record:
+        _add_thoughts(data, record["thoughts"])
     return _page(data, "" if seat is not None else format_checked(checked))
 
 
-def _data(
-    checked: Checked,
-    record: Record,
-    names: list[str],
-    seat: int | None,
-    thoughts: list[list[Any]] | None,
-) -> dict[str, Any]:
+def _add_thoughts(data: dict[str, Any], told: dict[str, Any]) -> None:
+    """Adds what a player thought; to one seat's page only what it thought in its place."""
+    data["player"] = told["player"]
+    for deal, thoughts in zip(data["deals"], told["deals"], strict=True):
+        actors = [seat for seat, _ in (*deal["bids"], *deal["cards"])]
+        deal["thoughts"] = [
+            thought if data["seat"] in (None, actor) else None
+            for actor, thought in zip(actors, thoughts, strict=False)
+        ]
+
+
+def _data(checked: Checked, record: Record, names: list[str], seat: int | None) -> dict[str, Any]:
     rules = checked.game.rules
     deals = [_deal(checked, rules, record, number, seat) for number in range(len(record["deals"]))]
-    if thoughts is not None:
-        for deal, told in zip(deals, thoughts, strict=True):
-            deal["thoughts"] = told
     return {
+        "player": None,
         "title": title_of(rules),
         "names": names,
         "seat": seat,

@@ -13,9 +13,10 @@ from ohhell_env.game import Game
 from ohhell_env.observation import LAYOUTS, layout_of
 from ohhell_env.record import Record
 from ohhell_env.replay import check
+from ohhell_env.thoughts import Thought, plain_thought
 
 
-def explained(record: Record, player: Any, seat: int | None = None) -> list[list[Any]]:
+def explained(record: Record, player: Any, seat: int | None = None) -> list[list[Thought | None]]:
     """Returns what a player thinks at each decision, by deal and in order.
 
     Args:
@@ -24,9 +25,8 @@ def explained(record: Record, player: Any, seat: int | None = None) -> list[list
         seat: Ask at this seat's decisions only; None: at all.
 
     Returns:
-        By deal, for each bid and card a dict with "chosen" (name of the action that it would take),
-        "rows" ([name, value, error, played out] by action, the best first, None where not known)
-        and "notes"; None where it was not asked.
+        By deal, a thought (see ``ohhell_env.thoughts``) for each bid and card; None where it was
+        not asked.
 
     Raises:
         OhHellError: The player cannot explain itself.
@@ -34,7 +34,7 @@ def explained(record: Record, player: Any, seat: int | None = None) -> list[list
     """
     if not callable(getattr(player, "explain", None)):
         raise OhHellError(f"player {type(player).__name__} cannot say what it thinks")
-    found: list[list[Any]] = [[] for _ in record["deals"]]
+    found: list[list[Thought | None]] = [[] for _ in record["deals"]]
 
     def ask(game: Game) -> None:
         thought = _ask(game, player) if seat is None or game.seat == seat else None
@@ -44,7 +44,7 @@ def explained(record: Record, player: Any, seat: int | None = None) -> list[list
     return found
 
 
-def _ask(game: Game, player: Any) -> dict[str, Any]:
+def _ask(game: Game, player: Any) -> Thought:
     name = getattr(player, "layout_name", "default")
     size = game.hand_size if game.episode == "deal" else None
     layout = layout_of(game.rules, name if name in LAYOUTS else "default", size)
@@ -52,13 +52,6 @@ def _ask(game: Game, player: Any) -> dict[str, Any]:
     batch.observe_one(game.state, game.compiled, layout.compiled(), game.seat, *buffers)
     view, mask = buffers[0][: layout.length], buffers[1][: layout.num_actions]
     player.begin(game.rules, game.seat)
-    explanation = player.explain({"observation": np.array(view), "action_mask": np.array(mask)})
-    told = explanation.to_dict()
-    return {
-        "chosen": told["chosen_name"],
-        "rows": [
-            [row["name"], row["value"], row["error"], row["visits"], row["same_as"]]
-            for row in told["thoughts"]
-        ],
-        "notes": list(told["notes"]),
-    }
+    return plain_thought(
+        player.explain({"observation": np.array(view), "action_mask": np.array(mask)})
+    )
