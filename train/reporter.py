@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from datetime import timedelta
 from typing import Any
 
 from rich.progress import Progress, TaskID
@@ -88,11 +89,20 @@ class Reporter(BaseCallback):
         row = self._row(measured)
         self.run.add_metrics(row)
         self.board.add(row)
-        self.progress.update(self.task, completed=counters.decisions)
+        self.progress.update(self.task, completed=counters.decisions, left=self._time_left())
         if last:
             self._finish()
         elif counters.decisions - self._saved >= config.save_every:
             self._save()
+
+    def _time_left(self) -> str:
+        """Returns how long it takes from here, measurements included, if the clock allows it."""
+        counters, config = self.counters, self.config
+        pace = counters.seconds / counters.decisions
+        seconds = pace * max(0, config.decisions - counters.decisions)
+        if config.max_minutes is not None:
+            seconds = min(seconds, max(0, 60 * config.max_minutes - counters.seconds))
+        return f"{timedelta(seconds=round(seconds))} left"
 
     def _say_if_nothing_was_learned(self) -> None:
         if self._said_nothing_learned or self.model.rollout_buffer.free.any():

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn
 
 from agents import make
 from ohhell_env.errors import RulesError
@@ -60,7 +60,7 @@ def _go_on(run: RunDirectory, quiet: bool) -> Counters:
     board = Board(run.path / BOARD if config.report.tensorboard else None, counters.decisions)
     with _progress(quiet) as progress, board:
         task = progress.add_task(
-            "training", total=config.decisions, completed=counters.decisions, score=""
+            "training", total=config.decisions, completed=counters.decisions, score="", left=""
         )
         if config.max_minutes is not None:
             ppo.hurry = counters.seconds / (60 * config.max_minutes)
@@ -130,7 +130,7 @@ def _progress(quiet: bool) -> Progress:
         BarColumn(),
         TextColumn("{task.completed:,} of {task.total:,} decisions"),
         TextColumn("{task.fields[score]}"),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[left]}"),
         console=Console(file=sys.stdout),
         disable=quiet,
     )

@@ -265,10 +265,10 @@ class SelfPlayPPO(MaskablePPO):
         self._refresh_pool()
         lap = self.following or self.tables.play(self.decide)
         for _ in range(n_rollout_steps):
-            buffer.add_lap(lap)
-            self.num_timesteps += self.tables.num_columns
             if not callback.on_step():
                 return False
+            buffer.add_lap(lap)
+            self.num_timesteps += self.tables.num_columns
             lap = self.tables.play(self.decide)
         self.following = lap
         buffer.finish(lap)

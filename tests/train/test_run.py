@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -181,10 +182,22 @@ def test_rules_that_cannot_be_played_leave_no_folder(tmp_path: Path) -> None:
     assert not (tmp_path / "x").exists()
 
 
-def test_max_minutes_ends_a_run_early(tmp_path: Path) -> None:
-    settings = SETTINGS | {"decisions": 10**9, "max_minutes": 0.001}
+def test_progress_and_time_left_are_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = begin(tmp_path / "x", Config.of(SETTINGS | {"decisions": 700}))
+    train(run)
+    printed = capsys.readouterr().out
+    assert re.search(r"after 768 decisions, points a deal over random [+-]\d\.\d\d ±", printed)
+    assert "768 of 700 decisions" in printed and "0:00:00 left" in printed
+
+
+def test_max_minutes_ends_a_run_early(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = SETTINGS | {"decisions": 10**9, "max_minutes": 0.01}
     run = begin(tmp_path / "x", Config.of(settings))
-    counters = train(run, quiet=True)
+    counters = train(run)
+    assert f"stopped by max_minutes=0.01 at {counters.decisions:,} of" in capsys.readouterr().out
+    assert [int(row["decisions"]) for row in rows(run)][-1] == counters.decisions
     assert counters.finished and 0 < counters.decisions < 10**6
     assert counters.scores.keys() == {"random"}
     rates = [float(row["learning_rate"]) for row in rows(run)]
