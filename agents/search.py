@@ -191,7 +191,7 @@ class _Desk:
         plan["player"] = HEURISTIC if settings.playout == "heuristic" else RANDOM
         plan["objective"] = OBJECTIVES.index(settings.objective)
         plan["others"] = settings.others == "tree"
-        for name in ("inference", "chains", "swaps", "floor", "race"):
+        for name in ("inference", "chains", "swaps", "floor", "race", "spoil"):
             plan[name] = getattr(settings, name)
 
     @property
@@ -268,11 +268,17 @@ class _Desk:
 
     def _compare(self, started: float) -> None:
         if self.settings.ms is None:
-            search_worlds(*self._state(), self.settings.worlds)
+            search_worlds(*self._state(), self._budget())
             return
         for size in _batches(started, self.settings.ms):
             if search_worlds(*self._state(), size) == 1:
                 break
+
+    def _budget(self) -> int:
+        view = self.games[VIEW]
+        cards = int(view["hand_size"]) - int(view["trick_number"])
+        players = int(self.rules["players"][0])
+        return self.settings.worlds_for(cards, players, int(view["phase"]) == _BID)
 
     def _grow(self, started: float) -> None:
         budget = self.settings.iterations

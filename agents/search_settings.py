@@ -11,6 +11,10 @@ from ohhell_env.errors import OhHellError, RulesError
 from ohhell_env.settings import field_types, with_values
 
 _MOST = 1_000_000
+_WORK = 12_000
+"""Cards times cards times seats that are played out for a decision as a rule."""
+_FEWEST, _ENOUGH = 16, 240
+"""Usual worlds at least and at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,8 +23,11 @@ class SearchSettings:
 
     method: Literal["flat", "tree"] = "flat"
     """Every action in the same worlds ("flat"), or information-set tree search ("tree")."""
-    worlds: int = 40
-    """Worlds in which the actions are compared ("flat")."""
+    worlds: int | None = None
+    """Worlds in which the actions are compared at every decision ("flat"); none: the fewer cards
+    are left to be played out, the more."""
+    effort: float = 1.0
+    """Times the usual number of worlds, where ``worlds`` is none."""
     iterations: int = 200
     """Iterations, each in a world of its own ("tree")."""
     ms: float | None = None
@@ -30,12 +37,15 @@ class SearchSettings:
     """Whether bids are searched like cards, or are those of the heuristic player."""
     playout: Literal["heuristic", "random"] = "heuristic"
     """Who plays the deals out."""
-    objective: Literal["points", "relative", "win"] = "points"
-    """Own points of the deal, own points less the mean of the others', or the share of the win in
-    the whole game."""
+    objective: Literal["points", "relative", "win"] = "relative"
+    """Own points of the deal, own points less a part of the others', or the share of the win in the
+    whole game."""
+    spoil: float = 0.25
+    """What a point of the others' mean counts against an own one ("relative"): the more, the sooner
+    it risks its own bid to break others."""
     inference: bool = True
     """Whether worlds are weighted by how likely the bids are that were made in them."""
-    chains: int = 12
+    chains: int = 4
     """Walks through the worlds, with inference."""
     swaps: int = 8
     """Exchanges of cards from one world to the next of a walk."""
@@ -44,7 +54,7 @@ class SearchSettings:
     usual bid by one trick costs 16 points; in proportion elsewhere."""
     floor: float = 0.02
     """Chance that a seat bids for no reason at all."""
-    race: float = 3.0
+    race: float = 2.0
     """Standard errors behind the best at which an action is dropped ("flat"); 0: never."""
     prior: float = 80.0
     """Where bids are searched for points: what the heuristic player expects of a bid counts as so
@@ -55,13 +65,38 @@ class SearchSettings:
     others: Literal["policy", "tree"] = "policy"
     """Whether the other seats do in the tree what they would do in play-outs, or search, too."""
 
+    def worlds_for(self, cards: int, players: int, bidding: bool) -> int:
+        """Returns in how many worlds the actions of a decision are compared at most.
+
+        The usual number falls with the work that a world makes, so that time is spent where it buys
+        many worlds: playing out takes time with each card of each seat, once for each card or bid
+        that is compared, and twice as much from the bidding on, where seats reckon their bids, too.
+
+        Args:
+            cards: Cards that the seat holds, 1 or more.
+            players: Number of players.
+            bidding: Whether it is to bid.
+        """
+        if self.worlds is not None:
+            return self.worlds
+        work = cards * cards * players * (2 if bidding else 1)
+        usual = min(max(_WORK / work, _FEWEST), _ENOUGH)
+        return max(round(self.effort * usual), 1)
+
     def __post_init__(self) -> None:
         """Checks the ranges.
 
         Raises:
             RulesError: A number that cannot be used.
         """
-        _check("worlds", self.worlds, 1, _MOST)
+        if self.worlds is not None:
+            _check("worlds", self.worlds, 1, _MOST)
+            if self.effort != 1.0:
+                raise RulesError(
+                    f"search: worlds={self.worlds} and effort={self.effort:g} both say how many "
+                    "worlds; leave one of them out"
+                )
+        _check("effort", self.effort, 0.001, 10_000.0)
         _check("iterations", self.iterations, 1, _MOST)
         _check("chains", self.chains, 1, MOST_CHAINS)
         _check("swaps", self.swaps, 1, 10_000)
@@ -71,6 +106,7 @@ class SearchSettings:
         _check("floor", self.floor, 1e-6, 1.0)
         _check("race", self.race, 0.0, 1e6)
         _check("prior", self.prior, 0.0, 1e6)
+        _check("spoil", self.spoil, 0.0, 1.0)
         _check("exploration", self.exploration, 0.0, 1e6)
 
 
@@ -111,7 +147,9 @@ def _plain(name: str, text: str) -> Any:
     wanted = field_types(SearchSettings).get(name)
     if wanted is bool:
         return {"true": True, "false": False}.get(text.lower(), text)
-    if wanted in (int, float, float | None):
+    if text == "none" and wanted in (int | None, float | None):
+        return None
+    if wanted in (int, float, int | None, float | None):
         for read in (int, float):
             try:
                 return read(text)

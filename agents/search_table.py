@@ -38,6 +38,7 @@ PLAN = np.dtype(
     [
         ("player", _I8),  # who plays deals out: a number of engine_players.py
         ("objective", _I8),  # place in OBJECTIVES
+        ("spoil", _F8),  # what a point of the others' mean counts against an own one; relative only
         ("inference", _I8),
         ("chains", _I8),
         ("swaps", _I8),
@@ -198,7 +199,7 @@ def worth(row, rules, plan, seat):
     for other in range(rules.players):
         if other != seat:
             others += row.points[other]
-    return own - others / (rules.players - 1)
+    return own - plan.spoil * others / (rules.players - 1)
 
 
 @inline

@@ -153,10 +153,11 @@ def test_same_seed_same_decisions_in_another_process() -> None:
 
 
 def test_settings_are_read_from_text_and_keywords() -> None:
-    player = agents.make("search:worlds=60,inference=true,objective=relative", seed=1, floor=0.1)
+    player = agents.make("search:worlds=60,inference=true,objective=points", seed=1, floor=0.1)
     assert isinstance(player, SearchAgent)
-    assert player.settings == SearchSettings(worlds=60, objective="relative", floor=0.1)
-    assert player.fingerprint == "worlds=60,objective=relative,floor=0.1"
+    assert player.settings == SearchSettings(worlds=60, objective="points", floor=0.1)
+    assert player.fingerprint == "worlds=60,objective=points,floor=0.1"
+    assert agents.make("search:worlds=none,effort=2").fingerprint == "effort=2.0"
     assert agents.make("search").fingerprint == ""
     assert agents.make("search:ms=2").settings.ms == 2.0  # type: ignore[attr-defined]
 
@@ -168,6 +169,8 @@ def test_settings_are_read_from_text_and_keywords() -> None:
         ("search:worlds=few", "search.worlds: a whole number is allowed, got 'few'"),
         ("search:worlds=0", "worlds must be 1 to 1e+06, got 0"),
         ("search:worlds=2.5", "search.worlds: a whole number"),
+        ("search:worlds=5,effort=2", "leave one of them out"),
+        ("search:effort=0", "effort must be 0.001 to 10000"),
         ("search:inference=yes", "search.inference: true or false is allowed, got 'yes'"),
         ("search:objective=point", "did you mean 'points'"),
         ("search:worlds", "name=value"),
@@ -190,12 +193,12 @@ def test_a_setting_in_text_and_keywords_is_refused() -> None:
 
 def test_saved_and_loaded_it_goes_on_alike(tmp_path: Path) -> None:
     rules = Rules.preset("oh_hell", 4)
-    player = agents.make("search:worlds=5,objective=relative", seed=4)
+    player = agents.make("search:worlds=5,objective=points", seed=4)
     player.begin(rules)
     player.save(tmp_path / "searcher.json")
     again = agents.load(tmp_path / "searcher.json")
     assert isinstance(again, SearchAgent)
-    assert again.settings == SearchSettings(worlds=5, objective="relative")
+    assert again.settings == SearchSettings(worlds=5, objective="points")
     again.begin(rules)
     seen = view(Game(rules, seed=2, episode="deal", hand_size=7))
     assert [player.act(seen) for _ in range(5)] == [again.act(seen) for _ in range(5)]
@@ -262,6 +265,34 @@ def test_a_budget_of_time_is_kept(method: str) -> None:
     assert "20 ms" in told.notes[0]
 
 
+def test_the_usual_worlds_are_more_where_less_is_to_be_played() -> None:
+    usual = SearchSettings()
+    for players, bidding in itertools.product((2, 4, 8), (False, True)):
+        counts = [usual.worlds_for(cards, players, bidding) for cards in range(1, 27)]
+        assert counts == sorted(counts, reverse=True)
+        assert counts[0] == 240
+        assert counts[-1] == 16
+    assert usual.worlds_for(5, 4, True) < usual.worlds_for(5, 4, False)
+    assert usual.worlds_for(5, 6, False) < usual.worlds_for(5, 4, False)
+    assert SearchSettings(worlds=17).worlds_for(5, 4, False) == 17
+    ten_times = SearchSettings(effort=10.0)
+    assert ten_times.worlds_for(5, 4, False) == 10 * usual.worlds_for(5, 4, False)
+
+
+@pytest.mark.parametrize("phase", ["bid", "play"])
+def test_an_effort_is_kept(phase: str) -> None:
+    rules = Rules.preset("oh_hell", 4)
+    game = Game(rules, seed=3, episode="deal", hand_size=6)
+    while phase == "play" and game.phase is Phase.BID:
+        game.apply(int(np.flatnonzero(view(game)["action_mask"])[0]))
+    for effort in (0.5, 1.0, 3.0):
+        player = agents.make(f"search:effort={effort},race=0", seed=1)
+        player.begin(rules)
+        assert isinstance(player, SearchAgent)
+        wanted = player.settings.worlds_for(6, 4, phase == "bid")
+        assert player.explain(view(game)).worlds == wanted
+
+
 def test_a_budget_of_worlds_is_kept() -> None:
     rules = Rules.preset("oh_hell", 4)
     seen = view(Game(rules, seed=3, episode="deal", hand_size=6))
@@ -291,6 +322,25 @@ def test_the_price_of_a_missed_bid() -> None:
     assert price("escalating", 4) == 16.0  # bid 1: 11 made, -5 either way
     assert price("simple", 4) == 11.0
     assert price("bonus_only", 10) == 10.0
+
+
+def test_what_the_others_points_count() -> None:
+    values = {}
+    game = table("AS KH 2C / 7S QH 3C / 5S 2H 4C / 4S 3H 5C", turned="2S", bids="0 1 0 0")
+    for spec in ("points", "relative,spoil=0", "relative,spoil=0.5", "relative,spoil=1"):
+        player = agents.make(f"search:worlds=20,race=0,objective={spec}", seed=1)
+        player.begin(game.rules)
+        assert isinstance(player, SearchAgent)
+        told = player.explain(view(game), word=3)
+        values[spec] = {thought.action: thought.value for thought in told.thoughts}
+    assert values["points"] == values["relative,spoil=0"]
+    for action, own in values["points"].items():
+        half, whole = (values[f"relative,spoil={spoil}"][action] for spoil in ("0.5", "1"))
+        assert own is not None
+        assert half is not None
+        assert whole is not None
+        assert half < own
+        assert whole == pytest.approx(2.0 * half - own)
 
 
 def test_with_the_last_deal_only_the_win_counts() -> None:

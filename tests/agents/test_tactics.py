@@ -429,7 +429,7 @@ PLAYS = [
         "a trump it must be: the one that stays under",
         "QH 8D / 9S 9D / 5H 7D / JS 5S",
         "5S",
-        bids="0 1 0 0",
+        bids="0 0 0 0",
         cards="QH 9S 5H",
         rules=MUST_TRUMP | {"scoring": "simple"},
     ),
