@@ -81,7 +81,7 @@ from ohhell_env.engine.encode import MARGIN, new_buffer
 from ohhell_env.engine.layout import Phase
 from ohhell_env.envs import seat_loops
 from ohhell_env.envs.aec import RENDER_MODES, RawOhHell
-from ohhell_env.envs.learner_seat import ILLEGAL_POLICIES, check_one_of, check_seat
+from ohhell_env.envs.arguments import ILLEGAL_POLICIES, check_one_of, check_seat
 from ohhell_env.envs.opponents import Opponents, OpponentsLike
 from ohhell_env.envs.rewards import worst_honest
 from ohhell_env.errors import IllegalActionError, NotResetError

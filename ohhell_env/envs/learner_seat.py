@@ -19,17 +19,17 @@ from ohhell_env.engine import batch
 from ohhell_env.engine.encode import MARGIN, new_buffer
 from ohhell_env.engine.layout import Rows, compile_rules, new_games
 from ohhell_env.envs import seat_loops
+from ohhell_env.envs.arguments import ILLEGAL_POLICIES, check_one_of, check_seat
 from ohhell_env.envs.batched import check_count
 from ohhell_env.envs.opponents import Opponents, OpponentsLike
 from ohhell_env.envs.rewards import check_reward, worst_honest
-from ohhell_env.errors import IllegalActionError, RulesError, nearest
+from ohhell_env.errors import IllegalActionError, RulesError
 from ohhell_env.first_deal import check_hand_size
 from ohhell_env.game import Game, check_episode, check_seed
 from ohhell_env.illegal import explain_illegal
 from ohhell_env.observation import Layout, layout_of
 from ohhell_env.rules import Rules, RulesLike, as_rules
 
-ILLEGAL_POLICIES = ("terminate", "raise")
 AUTORESETS = ("same_step", "next_step", "disabled")
 """When an ended episode is followed by the next; as Gymnasium's ``AutoresetMode`` has it."""
 
@@ -120,8 +120,6 @@ class LearnerTables:
         """int8 (N, A): 1 for each action that is legal; all 0 where an episode is over."""
         self.final_observations: NDArray[np.int8] = np.zeros((tables, layout.length), np.int8)
         """int8 (N, L): where ``dones``, the last view of the episode that ended."""
-        self.learner_seats: NDArray[np.int64] = self._seats["learner"]
-        """int64 (N,): the learner's seat at each table."""
         self.rewards: NDArray[np.float32] = np.zeros(tables, np.float32)
         """float32 (N,): what the last step paid the learner."""
         self.dones: NDArray[np.bool_] = np.zeros(tables, np.bool_)
@@ -141,6 +139,11 @@ class LearnerTables:
         kinds = (np.int64, np.int64, np.uint64, np.int64)
         self._questions: Any = tuple(np.zeros(tables, kind) for kind in kinds)
         self._all = np.arange(tables)
+
+    @property
+    def learner_seats(self) -> NDArray[np.int64]:
+        """int64 (N,): the learner's seat at each table."""
+        return self._seats["learner"]
 
     # ------------------------------------------------------------------ episodes
 
@@ -360,22 +363,27 @@ class LearnerTables:
             game.seed = None  # a Game's seed means the first of its streams
         return game
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the arrays whose parts are views of each other: a copy would part them."""
+        plain = {key: value for key, value in self.__dict__.items() if key not in _DERIVED}
+        return plain | {name: plain[name].copy() for name in _KEPT}
 
-def check_seat(seat: Any, rules: Rules) -> int | None:
-    """Returns a seat at a table, or None; RulesError where there is no such seat."""
-    number = whole_number(seat)
-    if seat is not None and (number is None or not 0 <= number < rules.players):
-        raise RulesError(
-            f"seat: 0 to {rules.players - 1}, or None for a new one each episode; got {seat!r}"
-        )
-    return number
+    def __setstate__(self, plain: dict[str, Any]) -> None:
+        self.__dict__.update({key: value for key, value in plain.items() if key not in _KEPT})
+        self._allocate()
+        for name in _KEPT:
+            getattr(self, name)[:] = plain[name]
+        self.fault_reasons = dict(plain["fault_reasons"])
+        if self._ready:
+            self._show()
 
 
-def check_one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    """Returns a setting that is one of a few words, or raises RulesError with the nearest."""
-    if not isinstance(value, str) or value not in allowed:
-        raise RulesError(f"{name}={value!r}: {nearest(value, allowed)}")
-    return value
+_DERIVED = ("observations", "action_masks", "_buffers", "_rules", "_sections", "_questions", "_all")
+_KEPT = (
+    *("games", "_seats", "rewards", "dones", "deal_ends", "faults"),
+    *("final_observations", "final_seats", "final_scores", "win_shares"),
+)
+"""The arrays that a copy takes over; all others follow from them."""
 
 
 def _rows(buffer: NDArray[np.int8], rows: int) -> NDArray[np.int8]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import random
 from typing import Any
 
@@ -158,6 +160,23 @@ def test_resets() -> None:
     assert run() != first
     tables.reset(seed=5)
     assert run() == first
+
+
+@pytest.mark.parametrize("way", [copy.deepcopy, lambda tables: pickle.loads(pickle.dumps(tables))])
+def test_copies_play_on_alike_and_apart(way: Any) -> None:
+    tables = LearnerTables(6, SHORT, opponents="random", seed=5, illegal="terminate")
+    tables.reset()
+    for _ in range(7):
+        tables.step(tables.action_masks.argmax(axis=1))
+    twin = way(tables)
+    assert everything(twin) == everything(tables)
+    before = everything(tables)
+    for _ in range(9):
+        twin.step(twin.action_masks.argmax(axis=1))
+    assert everything(tables) == before != everything(twin)
+    for _ in range(9):
+        tables.step(tables.action_masks.argmax(axis=1))
+    assert everything(tables) == everything(twin)
 
 
 # ---------------------------------------------------------------- ends of episodes

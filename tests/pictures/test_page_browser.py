@@ -176,6 +176,13 @@ def test_buttons_slider_and_choices(browser: Any, folder: Path) -> None:
     assert len(set(browser.execute_script(hues))) == 4 and before
 
 
+def test_where_the_game_stands(browser: Any, folder: Path) -> None:
+    visit(browser, folder, "open", "#2.3")
+    assert words(browser, "#where") == "Deal 2 of 3, step 3 of 13"
+    visit(browser, folder, "large")
+    assert words(browser, "#where") == "One deal, step 0 of 55"
+
+
 def test_hidden_hands_stay_hidden(browser: Any, folder: Path) -> None:
     visit(browser, folder, "seat", "#3.0")
     assert len(browser.find_elements("css selector", ".card.back")) == 9

@@ -92,7 +92,7 @@ def _data(checked: Checked, record: Record, names: list[str], seat: int | None) 
         "title": title_of(rules),
         "names": names,
         "seat": seat,
-        "total": num_deals(rules) if record["episode"] == "game" else len(deals),
+        "total": num_deals(rules) if record["episode"] == "game" else None,
         "simultaneous": rules.bidding.order == "simultaneous",
         "late": rules.trump.revealed == "after_bidding",
         "suits": _suits(rules.pack),

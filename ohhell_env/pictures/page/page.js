@@ -339,7 +339,8 @@ function sheetRow(deal, number) {
 
 function draw() {
   const state = stateAt(place), { deal, step } = place, last = lastStep(state.deal);
-  byId("where").textContent = `Deal ${state.deal.number} of ${data.total}, step ${step} of ${last}`;
+  const which = data.total === null ? "One deal" : `Deal ${state.deal.number} of ${Math.max(data.total, state.deal.number)}`;
+  byId("where").textContent = `${which}, step ${step} of ${last}`;
   drawFacts(state);
   drawTrick(state);
   byId("seats").replaceChildren(...data.names.map((_, seat) => drawSeat(state, seat)));
