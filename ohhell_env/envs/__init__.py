@@ -1,1 +1,5 @@
-"""The environments: PettingZoo (``aec.py``) and many tables at once (``batched.py``)."""
+"""The environments.
+
+``aec.py`` is PettingZoo's, ``gymnasium_env.py`` and ``gymnasium_vector.py`` are Gymnasium's with one
+learner's seat, ``batched.py`` and ``learner_seat.py`` play many tables over arrays.
+"""
