@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import importlib.util
 import re
 from pathlib import Path
@@ -66,6 +68,14 @@ def test_speeds_can_be_measured(
     lines = [line.split(" | ") for line in capsys.readouterr().out.splitlines()]
     assert [line[0] for line in lines] == ["random", "heuristic"]
     assert all(int(rate.replace(",", "")) > 100 for line in lines for rate in line[1:])
+
+
+@pytest.mark.parametrize(
+    "module", ["pictures", "pictures.faces", "pictures.svg", "envs.learner_seat"]
+)
+def test_examples_of_docstrings(module: str) -> None:
+    found = doctest.testmod(importlib.import_module(f"ohhell_env.{module}"))
+    assert found.attempted > 0 and found.failed == 0
 
 
 @pytest.mark.parametrize("page", ["gymnasium.md", "pictures.md"])
