@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from agents.base import Agent
+from agents.counterfactual import CounterfactualAgent
+from agents.folders import kind_of, read_card
 from agents.heuristic import HeuristicAgent
 from agents.imported import is_import, make_imported
 from agents.process import ProcessAgent, ProgramError, make_program
@@ -22,6 +24,7 @@ from ohhell_env.errors import CheckpointError, OhHellError, nearest
 __all__ = [
     "AGENTS",
     "Agent",
+    "CounterfactualAgent",
     "HeuristicAgent",
     "ProcessAgent",
     "ProgramError",
@@ -110,6 +113,8 @@ def load(path: AgentPath, seed: int | None = None) -> Agent:
         if isinstance(agent, SearchAgent):
             return SearchAgent(seed, agent.settings)
         return type(agent)(seed)
+    if kind_of(read_card(path)) == CounterfactualAgent.kind:
+        return CounterfactualAgent.load(path, seed=seed)
     try:
         from agents.learned import LearnedAgent
     except ModuleNotFoundError as error:

@@ -47,7 +47,8 @@ class Agent(abc.ABC):
     kind: ClassVar[str] = "agent"
     """Name of the type, as in ``agents.make`` and in saved files."""
     engine_player: ClassVar[int | None] = None
-    """Number of this player inside the engine (``engine_players.py``), if it lives there."""
+    """Number of this player inside the engine (``engine_players.py``), if it lives there; all that
+    reckon have one number, and ``models`` of their own."""
 
     @property
     def layout_name(self) -> str:

@@ -1,41 +1,34 @@
-"""Saved players that learned: a folder with ``agent.json`` and ``weights.safetensors``.
-
-The JSON holds what the network was trained for (rules, layout of the observation) and its shape;
-the weights are plain numbers. Nothing in either is ever run, so a stranger's checkpoint is safe to
-load: what does not fit is refused with a ``CheckpointError``.
-"""
+"""Checkpoints of networks: what a network was trained for, and its weights; see ``folders.py``."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import math
-import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load, save
-from torch import Tensor
 
 import ohhell_env
 from agents.arrangement import INPUTS
+from agents.folders import (
+    CARD,
+    WEIGHTS,
+    Weights,
+    digest_of,
+    kind_of,
+    read_card,
+    read_weights,
+    write_folder,
+)
 from agents.network import Network, tensor_sizes
-from agents.saved import as_path, read_file
+from agents.saved import as_path
 from ohhell_env.errors import CheckpointError, OhHellError
 from ohhell_env.observation import LAYOUTS, Layout, layout_of
 from ohhell_env.rules import Rules
 
-FORMAT = "ohhell-agent"
-VERSION = 1
-"""Version of the format; another one is refused."""
-CARD, WEIGHTS = "agent.json", "weights.safetensors"
-_HINT = f"; a checkpoint is a folder with {CARD} and {WEIGHTS}"
-_MAX_CARD = 1 << 20  # bytes; a card needs a few thousand
-_MAX_HEADER = 1 << 16  # bytes that names and shapes of tensors may take
+__all__ = ["CARD", "WEIGHTS", "Checkpoint", "load_checkpoint", "save_checkpoint", "weights_digest"]
+
+KIND = "learned"
 _MAX_WIDTH, _MAX_LAYERS = 4096, 8
 
 
@@ -62,44 +55,7 @@ def save_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
     Raises:
         CheckpointError: At the place there is something that is no checkpoint.
     """
-    path = as_path(path)
-    if path.exists() and not (path / CARD).is_file():
-        raise CheckpointError(f"{path}: is there already and no checkpoint; choose another place")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.new-{os.getpid()}")
-    shutil.rmtree(beside, ignore_errors=True)
-    beside.mkdir()
-    try:
-        _write_files(beside, checkpoint)
-        _swap(beside, path)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-
-
-def _write_files(folder: Path, checkpoint: Checkpoint) -> None:
-    weights = _weights_of(checkpoint.network)
-    card = json.dumps(_card(checkpoint, weights), indent=1) + "\n"
-    for name, content in ((WEIGHTS, weights), (CARD, card.encode())):
-        with (folder / name).open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-
-
-def _weights_of(network: Network) -> bytes:
-    return save({name: value.cpu().contiguous() for name, value in network.state_dict().items()})
-
-
-def weights_digest(network: Network) -> str:
-    """Returns the SHA-256 of a network's weights as they are saved."""
-    return hashlib.sha256(_weights_of(network)).hexdigest()
-
-
-def _card(checkpoint: Checkpoint, weights: bytes) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "ohhell_env": ohhell_env.__version__,
+    about = {
         "rules": checkpoint.rules.to_dict(),
         "hand_size": checkpoint.hand_size,
         "layout": {"name": checkpoint.layout_name, "digest": checkpoint.layout.digest},
@@ -108,18 +64,17 @@ def _card(checkpoint: Checkpoint, weights: bytes) -> dict[str, Any]:
             "hidden": list(checkpoint.network.hidden),
             "told_rules": checkpoint.network.told_rules,
         },
-        "weights_sha256": hashlib.sha256(weights).hexdigest(),
     }
+    write_folder(path, KIND, about, _weights_of(checkpoint.network))
 
 
-def _swap(beside: Path, path: Path) -> None:
-    """Puts a finished folder at its place; folders cannot be replaced in one move."""
-    old = path.with_name(f".{path.name}.old-{os.getpid()}")
-    shutil.rmtree(old, ignore_errors=True)
-    if path.exists():
-        path.rename(old)
-    beside.rename(path)
-    shutil.rmtree(old, ignore_errors=True)
+def _weights_of(network: Network) -> Weights:
+    return {name: value.cpu().numpy() for name, value in network.state_dict().items()}
+
+
+def weights_digest(network: Network) -> str:
+    """Returns the SHA-256 of a network's weights as they are saved."""
+    return digest_of(_weights_of(network))
 
 
 def load_checkpoint(path: str | Path) -> Checkpoint:
@@ -130,42 +85,27 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
             that this version of the library does not write.
     """
     path = as_path(path)
-    card = _read_card(path)
+    card = read_card(path)
+    if kind_of(card) != KIND:
+        raise CheckpointError(
+            f"{path / CARD}: a player of kind {str(kind_of(card))[:80]!r}, {KIND!r} is wanted"
+        )
     try:
         return _assemble(path, card)
     except (KeyError, TypeError, AttributeError) as error:
         raise CheckpointError(f"{path / CARD}: is incomplete or broken ({error})") from None
 
 
-def _read_card(path: Path) -> dict[str, Any]:
-    file = path / CARD
-    content = read_file(file, _MAX_CARD, _HINT)
-    if len(content) > _MAX_CARD:
-        raise CheckpointError(f"{file}: larger than {_MAX_CARD} bytes; it is no checkpoint's card")
-    try:
-        card = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"{file}: is not JSON ({type(error).__name__})") from None
-    if not isinstance(card, dict) or card.get("format") != FORMAT:
-        raise CheckpointError(f"{file}: does not describe a player (format {FORMAT!r} is wanted)")
-    if card.get("version") != VERSION:
-        raise CheckpointError(
-            f"{file}: is of version {card.get('version')!r}, this library reads version "
-            f"{VERSION}; train it anew, or use ohhell_env {card.get('ohhell_env')!r}"
-        )
-    return card
-
-
 def _assemble(path: Path, card: dict[str, Any]) -> Checkpoint:
     file = path / CARD
     rules, layout = _rules_and_layout(file, card)
     hidden = _hidden(file, card["network"])
-    weights = _read_weights(path / WEIGHTS, card["weights_sha256"], tensor_sizes(layout, hidden))
+    weights = read_weights(path, card["weights_sha256"], tensor_sizes(layout, hidden))
     told = card["network"]["told_rules"]
     if type(told) is not bool:
         raise CheckpointError(f"{file}: told_rules {str(told)[:80]!r}; true or false is allowed")
     network = Network(layout, hidden, fresh=False, rules=rules if told else None)
-    network.load_state_dict(weights)
+    network.load_state_dict({name: torch.from_numpy(value) for name, value in weights.items()})
     network.requires_grad_(False)
     return Checkpoint(network, rules, layout.name, card["hand_size"])
 
@@ -204,37 +144,3 @@ def _hidden(file: Path, network: dict[str, Any]) -> tuple[int, ...]:
             f"{_MAX_WIDTH} are allowed"
         )
     return tuple(hidden)
-
-
-def _read_weights(file: Path, digest: Any, sizes: dict[str, tuple[int, ...]]) -> dict[str, Tensor]:
-    needed = 4 * sum(math.prod(size) for size in sizes.values())
-    content = read_file(file, needed + _MAX_HEADER, _HINT)
-    if not needed <= len(content) <= needed + _MAX_HEADER:
-        raise CheckpointError(
-            f"{file}: of another size than the weights of the network in its {CARD} ({needed} "
-            "bytes and a header)"
-        )
-    if hashlib.sha256(content).hexdigest() != digest:
-        raise CheckpointError(f"{file}: is damaged, or belongs to another {CARD}")
-    try:
-        weights = load(content)
-    except (SafetensorError, ValueError, KeyError, RuntimeError) as error:
-        raise CheckpointError(f"{file}: holds no readable weights ({error})") from None
-    _check_weights(file, weights, sizes)
-    return weights
-
-
-def _check_weights(
-    file: Path, weights: dict[str, Tensor], sizes: dict[str, tuple[int, ...]]
-) -> None:
-    for name in sorted(sizes.keys() ^ weights.keys()):
-        problem = "is missing" if name in sizes else "does not belong there"
-        raise CheckpointError(f"{file}: the tensor {name[:80]!r} {problem}")
-    for name, value in weights.items():
-        if value.dtype != torch.float32 or tuple(value.shape) != sizes[name]:
-            raise CheckpointError(
-                f"{file}: {name} is {value.dtype} of shape {tuple(value.shape)}, torch.float32 of "
-                f"shape {sizes[name]} is wanted"
-            )
-        if not torch.isfinite(value).all():
-            raise CheckpointError(f"{file}: {name} holds values that are not finite numbers")

@@ -16,7 +16,8 @@ from ohhell_env.engine.caching import entry, inline
 from ohhell_env.engine.layout import BID_BASE, Phase
 
 OUTSIDE, RANDOM, HEURISTIC = -1, 0, 1
-"""Numbers of the engine's players; ``OUTSIDE`` is a seat whose player lives elsewhere."""
+"""Numbers of the engine's players; ``OUTSIDE`` is a seat whose player lives elsewhere. From
+``HEURISTIC`` on they are those that reckon, each with models of its own."""
 
 _BID, _PLAY, _SCORED = int(Phase.BID), int(Phase.PLAY), int(Phase.SCORED)
 _STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -50,12 +51,12 @@ def engine_action(row, rules, models, player, word):
     Args:
         row: A table in the bidding or in play.
         rules: Its rules record.
-        models: ``MODELS`` record.
-        player: ``RANDOM`` or ``HEURISTIC``.
+        models: ``MODELS`` rows: the first is that of player ``HEURISTIC``, then come the others.
+        player: ``RANDOM``, or a player that reckons.
         word: The random word of this decision, uint64.
     """
-    if player == HEURISTIC:
-        return heuristic_action(row, rules, models)
+    if player >= HEURISTIC:
+        return heuristic_action(row, rules, models[player - HEURISTIC])
     return random_action(row, word)
 
 
@@ -81,8 +82,8 @@ def play_on(games, rules, models, players, keys, log):
     Args:
         games: ``GAME`` rows (N,), each dealt.
         rules: ``RULES`` row.
-        models: ``MODELS`` row.
-        players: int8 (N, seats), the engine's player in each seat, or ``OUTSIDE``.
+        models: ``MODELS`` rows, see ``engine_action``.
+        players: int16 (N, seats), the engine's player in each seat, or ``OUTSIDE``.
         keys: uint64 (N, seats), the random key of each seat.
         log: int8 (N, deals, 2 + 2 * seats), written in place when a deal is over: hand size,
             dealer, bids by seat, tricks by seat.
@@ -107,7 +108,7 @@ def play_on(games, rules, models, players, keys, log):
                     break
             else:
                 word = word_of(keys[index, seat], decision_number(row))
-                action = engine_action(row, rules[0], models[0], player, word)
+                action = engine_action(row, rules[0], models, player, word)
             kernel.apply(row, rules[0], action)
             decisions += 1
     return decisions
@@ -131,7 +132,7 @@ def action_one(games, rules, models, player, key):
     Args:
         games: ``GAME`` rows; row 0 is meant.
         rules: ``RULES`` row.
-        models: ``MODELS`` row.
+        models: ``MODELS`` rows, see ``engine_action``.
         player: Number of the engine's player, or ``OUTSIDE``.
         key: uint64, the random key of the seat to act.
 
@@ -141,7 +142,7 @@ def action_one(games, rules, models, player, key):
     row = games[0]
     if player == OUTSIDE:
         return only_action(row)
-    return engine_action(row, rules[0], models[0], player, word_of(key, decision_number(row)))
+    return engine_action(row, rules[0], models, player, word_of(key, decision_number(row)))
 
 
 @entry

@@ -36,24 +36,24 @@ _PARTS = 1 << 16
 
 
 @inline
-def _happens(chooser, chance):
+def happens(chooser, chance):
     return below(chooser, _PARTS) < chance * _PARTS
 
 
 @entry
-def _explored(row, rules, models, chooser, noise, wild):
+def explored(row, rules, models, chooser, noise, wild):
     """Returns the heuristic's action, or now and then a random card or a bid beside its own."""
     if (np.int64(wild) >> np.int64(row.seat)) & 1:
         chosen = nth(row.legal, below(chooser, count(row.legal)))
         return chosen if row.phase == _PLAY else chosen + BID_BASE
     if row.phase == _PLAY:
-        if _happens(chooser, noise[0]):
+        if happens(chooser, noise[0]):
             return nth(row.legal, below(chooser, count(row.legal)))
         return heuristic_action(row, rules, models)
-    if _happens(chooser, noise[2]):
+    if happens(chooser, noise[2]):
         return nth(row.legal, below(chooser, count(row.legal))) + BID_BASE
     action = heuristic_action(row, rules, models)
-    if _happens(chooser, noise[1]):
+    if happens(chooser, noise[1]):
         beside = action - BID_BASE + (1 if below(chooser, 2) == 1 else -1)
         if beside >= 0 and has(row.legal, beside):
             return beside + BID_BASE
@@ -64,7 +64,7 @@ def _explored(row, rules, models, chooser, noise, wild):
 def _wild_seats(chooser, players, share):
     """Returns the seats (bits) of random players: at a share of the tables, each by a toss."""
     wild = np.int64(0)
-    if _happens(chooser, share):
+    if happens(chooser, share):
         for seat in range(players):
             if below(chooser, 2) == 1:
                 wild |= 1 << seat
@@ -110,7 +110,7 @@ def collect(games, rules, models, choosers, noise, later, later_won, now, now_wo
         first, won = laters, ZERO
         wild = _wild_seats(chooser, record.players, noise[3])
         while row.phase == _BID:
-            action = _explored(row, record, models[0], chooser, noise, wild)
+            action = explored(row, record, models[0], chooser, noise, wild)
             if trump_known(row, record) and (wild >> np.int64(row.seat)) & 1 == 0:
                 seat, wants = np.int64(row.seat), action - BID_BASE
                 eldest = following(np.int64(row.dealer), record.players)
@@ -143,7 +143,7 @@ def _play_trick(row, rules, models, chooser, noise, wild, now, now_won, nows):
     first, winning = nows, np.int64(-1)
     for place in range(rules.players):
         seat = np.int64(row.seat)
-        card = _explored(row, rules, models[0], chooser, noise, wild)
+        card = explored(row, rules, models[0], chooser, noise, wild)
         sight = look(row, rules, np.int64(row.trump), seat)
         if wins_so_far(row, sight, card):
             winning = card

@@ -46,6 +46,11 @@ class HeuristicAgent(Agent):
         super().__init__(seed)
         self._row: Rows = new_games(1)
 
+    @property
+    def models(self) -> Rows:
+        """What it reckons with: a ``MODELS`` row."""
+        return fitted()
+
     def begin(self, rules: RulesLike, seat: int | None = None) -> None:
         """Takes a seat at a table; see ``Agent.begin``."""
         super().begin(rules, seat)
@@ -62,7 +67,7 @@ class HeuristicAgent(Agent):
         """Returns an action for each row; see ``Agent.choose``."""
         if self.rules is None:
             raise IllegalActionError(
-                "the heuristic player must know the rules: call begin(rules, seat) before act()"
+                f"the {self.kind} player must know the rules: call begin(rules, seat) before act()"
             )
         reader = self._reader(observations.shape[1])
         reader.check(observations, self.rules.players)
@@ -70,7 +75,7 @@ class HeuristicAgent(Agent):
         sizes = observations[:, reader.hand_size]
         scheduled = self._scheduled[sizes]
         views = (observations, action_masks, reader.sections)
-        models = fitted()
+        models = self.models
         _decide(*views, np.flatnonzero(scheduled), self._compiled, models, self._row, chosen)
         if not scheduled.all():
             for size in np.unique(sizes[~scheduled]).tolist():
@@ -98,7 +103,7 @@ class HeuristicAgent(Agent):
         size = int(vector[reader.hand_size])
         compiled = self._rules_for(size)
         values = np.full(64 + NUM_BIDS, np.nan)
-        _weigh(vector, mask, reader.sections, compiled, fitted(), self._row, values)
+        _weigh(vector, mask, reader.sections, compiled, self.models, self._row, values)
         weighed = {code: float(values[code]) for code in np.flatnonzero(~np.isnan(values)).tolist()}
         return explain_values(weighed, self.rules, np.flatnonzero(mask).tolist(), action)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ohhell_env.engine.layout import Rows, engine_rows
+from ohhell_env.engine.layout import BID_BASE, NUM_BIDS, Rows, engine_rows
 from ohhell_env.errors import CheckpointError
 
 SITUATION, WANT, CARD = 9, 7, 10
@@ -21,8 +21,35 @@ SITUATION, WANT, CARD = 9, 7, 10
 NOW_SITUATION, NOW_CARD = 12, 6
 """Numbers of inputs of the model of the present trick."""
 HIDDEN = 16
+CARD_SITUATION, CARD_CHOICE = 52, 32
+"""Numbers of inputs of the correction of a card, by kind; see ``evidence.py``."""
+BID_SITUATION, BID_CHOICE = 32, 14
+"""Numbers of inputs of the correction of a bid."""
+TABLE_WORDS = 17
+"""Words of 64 bits in which a correction sees the table; see ``table_bits.py``."""
+WIDE, NARROW = 64, 32
+"""Widths of the hidden layers of the corrections."""
 FILE = Path(__file__).with_name("heuristic.json")
 FORMAT = 1
+_CHANCES = 11
+"""Fields of ``MODELS`` that make up the heuristic player; the others are zero there."""
+
+
+
+def _correction(name: str, situation: int, choice: int, number: int) -> list[tuple[Any, ...]]:
+    """Returns the fields of one correction: a network of two hidden layers."""
+    f4 = np.float32
+    return [
+        (f"{name}_situation", f4, (situation, WIDE)),
+        (f"{name}_table", f4, (64 * TABLE_WORDS, WIDE)),
+        (f"{name}_choice", f4, (choice, WIDE)),
+        (f"{name}_number", f4, (number, WIDE)),
+        (f"{name}_bias", f4, (WIDE,)),
+        (f"{name}_middle", f4, (WIDE, NARROW)),
+        (f"{name}_middle_bias", f4, (NARROW,)),
+        (f"{name}_out", f4, (NARROW,)),
+    ]
+
 
 MODELS = np.dtype(
     [
@@ -39,6 +66,10 @@ MODELS = np.dtype(
         ("now_bias", np.float32, (HIDDEN,)),
         ("now_out", np.float32, (HIDDEN,)),
         ("now_end", np.float32),
+        # what is added to the reckoned worth of a card, and of a bid
+        ("corrected", np.int64),  # 0: nothing is
+        *_correction("card", CARD_SITUATION, CARD_CHOICE, BID_BASE),
+        *_correction("bid", BID_SITUATION, BID_CHOICE, NUM_BIDS),
     ],
     align=True,
 )
@@ -69,7 +100,7 @@ def fitted() -> Rows:
 
 def to_plain(models: Rows) -> dict[str, Any]:
     """Returns models as plain data."""
-    names = MODELS.names or ()
+    names = (MODELS.names or ())[:_CHANCES]
     weights = {name: np.round(models[0][name].astype(float), 5).tolist() for name in names}
     return {"format": FORMAT, "weights": weights}
 
@@ -83,7 +114,7 @@ def from_plain(data: dict[str, Any]) -> Rows:
     if data["format"] != FORMAT:
         raise ValueError(f"format {FORMAT} is wanted, got {data['format']!r}")
     models = new_models()
-    for name in MODELS.names or ():
+    for name in (MODELS.names or ())[:_CHANCES]:
         weights = np.array(data["weights"][name], np.float32)
         if weights.shape != MODELS[name].shape or not np.isfinite(weights).all():
             raise ValueError(f"{name}: finite numbers of shape {MODELS[name].shape} are wanted")

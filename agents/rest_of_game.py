@@ -40,7 +40,7 @@ def _played(rules: Rules) -> tuple[Floats, Floats]:
     batch.seed_tables(games, np.uint64(_SEED), np.uint64(0))
     batch.begin_all(games, compiled)
     log = np.zeros((tables, deals + MAX_EXTRA_DEALS, 2 + 2 * players), np.int8)
-    seats = np.full((tables, players), HEURISTIC, np.int8)
+    seats = np.full((tables, players), HEURISTIC, np.int16)
     play_on(games, compiled, fitted(), seats, np.zeros((tables, players), np.uint64), log)
     table = compiled["points"][0]
     means, variances = np.zeros(deals), np.zeros(deals)

@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 import agents
 from agents.base import Agent
 from agents.engine_players import HEURISTIC, OUTSIDE, RANDOM
+from agents.models import new_models
+from ohhell_env.engine.layout import Rows, engine_rows
 from ohhell_env.errors import OhHellError
 from ohhell_env.rules import Rules
 
@@ -69,7 +71,7 @@ class Entrant:
 
     @property
     def engine_player(self) -> int:
-        """Number of the player inside the engine, or ``OUTSIDE``."""
+        """Number of its kind of player inside the engine, or ``OUTSIDE``."""
         if not isinstance(self.player, Agent):
             return OUTSIDE
         number = self.player.engine_player
@@ -172,6 +174,25 @@ class Entrant:
             substitute = agents.RandomAgent(seed=0)
             actions[wrong] = substitute.choose(masks[wrong], masks[wrong], ~words[wrong], True)
         return actions
+
+
+def engine_players(entrants: Sequence[Entrant]) -> tuple[NDArray[np.int16], Rows]:
+    """Returns the number of each entrant inside the engine, and the models of those that reckon.
+
+    Returns:
+        Numbers int16 (entrants,) and ``MODELS`` rows, as ``agents.engine_players.play_on`` wants.
+    """
+    numbers, models = [], []
+    for entrant in entrants:
+        number = entrant.engine_player
+        if number == HEURISTIC:
+            own = entrant.player.models
+            place = next((i for i, other in enumerate(models) if other is own), len(models))
+            models[place:] = models[place:] or [own]
+            number += place
+        numbers.append(number)
+    rows = np.concatenate([one.view(np.ndarray) for one in models or [new_models()]])
+    return np.array(numbers, np.int16), engine_rows(rows)
 
 
 def disqualifies(faults: int) -> bool:

@@ -23,7 +23,6 @@ from agents.engine_players import (
     question_all,
     results_all,
 )
-from agents.models import fitted
 from ohhell_env.engine import batch
 from ohhell_env.engine.encode import MARGIN, new_buffer
 from ohhell_env.engine.layout import Phase, Rows, compile_rules, engine_rows, new_games
@@ -32,7 +31,7 @@ from ohhell_env.observation import Layout, layout_of
 from ohhell_env.record import Record
 from ohhell_env.rules import Rules
 from ohhell_env.schedule import MAX_EXTRA_DEALS, num_deals
-from train.tournament.entrants import Entrant
+from train.tournament.entrants import Entrant, engine_players
 
 _PLAY = int(Phase.PLAY)
 
@@ -189,7 +188,7 @@ class _Tables:
         self.owners = np.concatenate([np.roll(lineups, r, axis=1) for r in range(seats)])
         """(tables, seats): the entrant in each seat."""
         names = np.array([entrant.word for entrant in entrants], np.uint64)
-        players = np.array([entrant.engine_player for entrant in entrants], np.int8)
+        players, self.models = engine_players(entrants)
         self.players = players[self.owners]
         blocks = np.tile(np.arange(first, first + count, dtype=np.uint64), seats)
         rotation = np.repeat(np.arange(seats, dtype=np.uint64), count)
@@ -216,7 +215,7 @@ class _Tables:
     def _play_inside(self) -> None:
         started = time.perf_counter()
         rules = self.deals.compiled
-        decisions = play_on(self.games, rules, fitted(), self.players, self.keys, self.log)
+        decisions = play_on(self.games, rules, self.models, self.players, self.keys, self.log)
         seconds = self.inside.seconds + time.perf_counter() - started
         self.inside = Inside(self.inside.decisions + decisions, seconds)
 
@@ -263,7 +262,7 @@ def replay_table(
     only = np.zeros(1, np.int64)
     while not game.over:
         seat = game.seat
-        action = action_one(game.state, deals.compiled, fitted(), players[seat], keys[0, seat])
+        action = action_one(game.state, deals.compiled, tables.models, players[seat], keys[0, seat])
         if action < 0:
             entrant = entrants[tables.owners[rotation, seat]]
             action = _asked(deals, entrant, game.state, only, keys)[0]

@@ -1,0 +1,172 @@
+"""The folders of players that learned: ``agent.json`` and ``weights.safetensors``.
+
+The JSON says what kind of player it is, what it was trained for and its shape; the weights are
+plain numbers. Nothing in either is ever run, so a stranger's checkpoint is safe to load: what does
+not fit is refused with a ``CheckpointError``. Folders are written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+import ohhell_env
+from agents.saved import AgentPath, as_path, read_file
+from ohhell_env.errors import CheckpointError
+
+FORMAT = "ohhell-agent"
+VERSION = 1
+"""Version of the format; another one is refused."""
+CARD, WEIGHTS = "agent.json", "weights.safetensors"
+_HINT = f"; a checkpoint is a folder with {CARD} and {WEIGHTS}"
+_MAX_CARD = 1 << 20  # bytes; a card needs a few thousand
+_MAX_HEADER = 1 << 16  # bytes that names and shapes of tensors may take
+
+Weights = dict[str, NDArray[np.float32]]
+Sizes = Mapping[str, tuple[int, ...]]
+"""Name and shape of every tensor."""
+
+
+def digest_of(weights: Weights) -> str:
+    """Returns the SHA-256 of weights as they are saved."""
+    return hashlib.sha256(_packed(weights)).hexdigest()
+
+
+def _packed(weights: Weights) -> bytes:
+    return save({name: np.asarray(value, order="C") for name, value in weights.items()})
+
+
+def write_folder(path: AgentPath, kind: str, about: Mapping[str, Any], weights: Weights) -> None:
+    """Writes a checkpoint whole or not at all; an older one at the same place is replaced.
+
+    Args:
+        path: The folder.
+        kind: What kind of player it is, as in ``Agent.kind``.
+        about: What else is to be known of it: plain data.
+        weights: Its tensors by name.
+
+    Raises:
+        CheckpointError: At the place there is something that is no checkpoint.
+    """
+    path = as_path(path)
+    if path.exists() and not (path / CARD).is_file():
+        raise CheckpointError(f"{path}: is there already and no checkpoint; choose another place")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.new-{os.getpid()}")
+    shutil.rmtree(beside, ignore_errors=True)
+    beside.mkdir()
+    try:
+        _write_files(beside, kind, about, _packed(weights))
+        _swap(beside, path)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _write_files(folder: Path, kind: str, about: Mapping[str, Any], weights: bytes) -> None:
+    card = {
+        "format": FORMAT,
+        "version": VERSION,
+        "kind": kind,
+        "ohhell_env": ohhell_env.__version__,
+        **about,
+        "weights_sha256": hashlib.sha256(weights).hexdigest(),
+    }
+    text = json.dumps(card, indent=1) + "\n"
+    for name, content in ((WEIGHTS, weights), (CARD, text.encode())):
+        with (folder / name).open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _swap(beside: Path, path: Path) -> None:
+    """Puts a finished folder at its place; folders cannot be replaced in one move."""
+    old = path.with_name(f".{path.name}.old-{os.getpid()}")
+    shutil.rmtree(old, ignore_errors=True)
+    if path.exists():
+        path.rename(old)
+    beside.rename(path)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def read_card(path: Path) -> dict[str, Any]:
+    """Returns what a checkpoint says about itself.
+
+    Raises:
+        CheckpointError: Not a checkpoint, broken, or of another version.
+    """
+    file = path / CARD
+    content = read_file(file, _MAX_CARD, _HINT)
+    if len(content) > _MAX_CARD:
+        raise CheckpointError(f"{file}: larger than {_MAX_CARD} bytes; it is no checkpoint's card")
+    try:
+        card = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"{file}: is not JSON ({type(error).__name__})") from None
+    if not isinstance(card, dict) or card.get("format") != FORMAT:
+        raise CheckpointError(f"{file}: does not describe a player (format {FORMAT!r} is wanted)")
+    if card.get("version") != VERSION:
+        raise CheckpointError(
+            f"{file}: is of version {card.get('version')!r}, this library reads version "
+            f"{VERSION}; train it anew, or use ohhell_env {card.get('ohhell_env')!r}"
+        )
+    return card
+
+
+def kind_of(card: Mapping[str, Any]) -> Any:
+    """Returns what kind of player a card says that it is; the first cards did not."""
+    return card.get("kind", "learned")
+
+
+def read_weights(path: Path, digest: Any, sizes: Sizes) -> Weights:
+    """Returns the tensors of a checkpoint.
+
+    Args:
+        path: The folder.
+        digest: SHA-256 that its card names.
+        sizes: The tensors that are wanted.
+
+    Raises:
+        CheckpointError: They are missing, damaged, others, or not finite.
+    """
+    file = path / WEIGHTS
+    needed = 4 * sum(math.prod(size) for size in sizes.values())
+    content = read_file(file, needed + _MAX_HEADER, _HINT)
+    if not needed <= len(content) <= needed + _MAX_HEADER:
+        raise CheckpointError(
+            f"{file}: of another size than the weights of the network in its {CARD} ({needed} "
+            "bytes and a header)"
+        )
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise CheckpointError(f"{file}: is damaged, or belongs to another {CARD}")
+    try:
+        weights = load(content)
+    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"{file}: holds no readable weights ({error})") from None
+    _check_weights(file, weights, sizes)
+    return weights
+
+
+def _check_weights(file: Path, weights: Weights, sizes: Sizes) -> None:
+    for name in sorted(sizes.keys() ^ weights.keys()):
+        problem = "is missing" if name in sizes else "does not belong there"
+        raise CheckpointError(f"{file}: the tensor {name[:80]!r} {problem}")
+    for name, value in weights.items():
+        if value.dtype != np.float32 or value.shape != tuple(sizes[name]):
+            raise CheckpointError(
+                f"{file}: {name} is {value.dtype} of shape {value.shape}, float32 of shape "
+                f"{tuple(sizes[name])} is wanted"
+            )
+        if not np.isfinite(value).all():
+            raise CheckpointError(f"{file}: {name} holds values that are not finite numbers")

@@ -1,0 +1,166 @@
+"""The folder of a run of counterfactual self-play.
+
+::
+
+    runs/strong/
+      config.yaml        the settings, with what names stand for written out
+      versions.json      of the libraries that trained it
+      rounds/1/ 2/ ...   the player after each round, whole or not there; all that a run goes on from
+      metrics.csv        one row for each round, made anew from the rounds
+      best/  last/       the player that measured best, and the newest
+      .lock              held by the process that trains, with its number
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import importlib.metadata
+import io
+import json
+import platform
+import shutil
+from pathlib import Path
+from typing import Any
+
+import ohhell_env
+from agents.base import write_whole
+from agents.counterfactual import CounterfactualAgent
+from ohhell_env.errors import OhHellError, RulesError
+from train.counterfactual.config import CounterfactualConfig
+from train.locks import InUseError, only_here
+
+CONFIG, METRICS, VERSIONS, LOCK, ROUNDS = (
+    "config.yaml",
+    "metrics.csv",
+    "versions.json",
+    ".lock",
+    "rounds",
+)
+_LIBRARIES = ("numpy", "numba", "torch", "safetensors")
+_UNFINISHED = {LOCK, VERSIONS, f"{VERSIONS}.part", f"{CONFIG}.part"}
+
+
+class CounterfactualRun:
+    """A folder with a run in it; see the module's docstring for what it holds."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def create(cls, path: Path, config: CounterfactualConfig) -> CounterfactualRun:
+        """Begins a run in a new folder.
+
+        Raises:
+            RulesError: There is something at that place already.
+            InUseError: Another process begins a run there at this moment.
+        """
+        if path.exists() and not cls.is_free(path):
+            raise RulesError(
+                f"{path}: is there already; go on with `python -m train resume {path}`, choose "
+                "another --out, or add --force to begin anew (the old folder is kept beside it)"
+            )
+        path.mkdir(parents=True, exist_ok=True)
+        run = cls(path)
+        with run.lock():
+            if not cls.is_free(path):
+                raise InUseError(f"{path}: another process begins a run here at this moment")
+            versions = {name: importlib.metadata.version(name) for name in _LIBRARIES}
+            versions |= {
+                "python": platform.python_version(),
+                "ohhell_env": ohhell_env.__version__,
+            }
+            write_whole(path / VERSIONS, json.dumps(versions, indent=1) + "\n")
+            write_whole(path / CONFIG, config.resolved().to_yaml())
+        return run
+
+    @classmethod
+    def open(cls, path: Path) -> CounterfactualRun:
+        """Returns the run that was begun in a folder.
+
+        Raises:
+            RulesError: There is none.
+        """
+        if not (path / CONFIG).is_file():
+            raise RulesError(f"{path}: no training run here ({CONFIG} is missing)")
+        return cls(path)
+
+    @staticmethod
+    def is_free(path: Path) -> bool:
+        """Returns whether a run may begin in a folder: it is empty, but for a kill's leavings."""
+        return path.is_dir() and all(file.name in _UNFINISHED for file in path.iterdir())
+
+    def lock(self) -> contextlib.AbstractContextManager[None]:
+        """Keeps other processes from training here; see ``train.locks``."""
+        return only_here(self.path / LOCK, "is training here")
+
+    def config(self) -> CounterfactualConfig:
+        """Returns the settings of the run."""
+        return CounterfactualConfig.load(self.path / CONFIG)
+
+    def rounds(self) -> list[CounterfactualAgent]:
+        """Returns the players of the rounds that are done, in order; one that is broken ends them.
+
+        A kill leaves a round whole or not at all.
+        """
+        players: list[CounterfactualAgent] = []
+        while True:
+            folder = self.path / ROUNDS / str(len(players) + 1)
+            try:
+                players.append(CounterfactualAgent.load(folder))
+            except OhHellError:
+                return players
+
+    def save_round(self, number: int, player: CounterfactualAgent) -> None:
+        """Writes the player of a round, and what follows from it."""
+        player.save(self.path / ROUNDS / str(number))
+        self.write_derived()
+
+    def write_derived(self) -> None:
+        """Writes the metrics and the players that are chosen among the rounds."""
+        players = self.rounds()
+        if not players:
+            return
+        rows = [player.about for player in players]
+        write_whole(self.path / METRICS, _table([_flat(row) for row in rows]))
+        best = max(range(len(rows)), key=lambda place: _total(rows[place]))
+        players[best].save(self.path / "best")
+        players[-1].save(self.path / "last")
+        for folder in self.path.glob(".*.old-*"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def set_aside(self) -> Path:
+        """Moves the whole folder to the next free name beside it, which is returned.
+
+        Raises:
+            InUseError: Another process trains in it.
+        """
+        number = 1
+        while (aside := self.path.with_name(f"{self.path.name}.old-{number}")).exists():
+            number += 1
+        if not self.path.is_dir():
+            return self.path.rename(aside)
+        with self.lock():
+            self.path.rename(aside)
+            (aside / LOCK).unlink(missing_ok=True)
+        return aside
+
+
+def _total(about: dict[str, Any]) -> float:
+    return sum(float(ends[0]) for ends in about.get("scores", {}).values())
+
+
+def _flat(about: dict[str, Any]) -> dict[str, Any]:
+    """Returns what is known of a round as one row."""
+    row = {name: value for name, value in about.items() if isinstance(value, int | float)}
+    for name, (mean, low, high) in about.get("scores", {}).items():
+        row |= {f"over_{name}": mean, f"over_{name}_low": low, f"over_{name}_high": high}
+    return row
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(rows[-1]), extrasaction="ignore", restval="")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

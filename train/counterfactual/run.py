@@ -1,0 +1,238 @@
+"""The rounds of counterfactual self-play: label, fit, measure, save; interruptible anywhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+import agents
+from agents.counterfactual import CounterfactualAgent
+from agents.engine_players import HEURISTIC, RANDOM
+from agents.models import BID_CHOICE, BID_SITUATION, CARD_CHOICE, CARD_SITUATION, fitted
+from ohhell_env.engine.layout import BID_BASE, NUM_BIDS, Rows, engine_rows
+from ohhell_env.errors import RulesError
+from train.counterfactual.config import METHOD, CounterfactualConfig
+from train.counterfactual.fitting import Correction, fit
+from train.counterfactual.folder import CounterfactualRun
+from train.counterfactual.notes import Company, Field, label
+from train.progress import Difference, measure
+
+_PAST = "past"
+_SIZES = {
+    "card": (CARD_SITUATION, CARD_CHOICE, BID_BASE),
+    "bid": (BID_SITUATION, BID_CHOICE, NUM_BIDS),
+}
+"""Of the networks, see ``Correction``."""
+
+
+def train(run: CounterfactualRun, quiet: bool = False) -> list[CounterfactualAgent]:
+    """Trains a run, new or interrupted, to its end; returns the players of its rounds.
+
+    A round depends on the settings and on the player before it alone, so a run that was stopped
+    anywhere goes on with the round that was lost, and ends as an unbroken one.
+
+    Args:
+        run: The folder of the run.
+        quiet: Show no progress.
+
+    Raises:
+        InUseError: Another process trains in the same folder.
+    """
+    config = run.config()
+    with run.lock(), torch.random.fork_rng(devices=[]):
+        torch.set_num_threads(1)  # with others on the machine, two threads are slower than one
+        done = run.rounds()
+        run.write_derived()
+        began = time.monotonic() - (float(done[-1].about["seconds"]) if done else 0.0)
+        with _progress(quiet) as progress:
+            task = progress.add_task("", total=config.rounds, completed=len(done))
+            while len(done) < config.rounds and not _late(config, began):
+                done.append(_Round(run, config, done, progress, task).play(began))
+                run.save_round(len(done), done[-1])
+                _say(progress, done[-1])
+    return done
+
+
+def _late(config: CounterfactualConfig, began: float) -> bool:
+    limit = config.max_minutes
+    return limit is not None and time.monotonic() - began >= 60 * limit
+
+
+def _progress(quiet: bool) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("round {task.completed:.1f} of {task.total}"),
+        TimeRemainingColumn(),
+        console=Console(file=sys.stdout),
+        disable=quiet,
+    )
+
+
+def _say(progress: Progress, player: CounterfactualAgent) -> None:
+    if not progress.disable:
+        about = player.about
+        fields = ", ".join(
+            f"{name} {Difference(*ends)}" for name, ends in about["scores"].items()
+        )
+        text = f"round {about['round']}: points a deal over {fields}"
+        progress.console.print(text, highlight=False, soft_wrap=True)
+
+
+class _Round:
+    """One round of a run.
+
+    Args:
+        run: The folder of the run.
+        config: Its settings.
+        done: The players of the rounds before.
+        progress: Where progress is shown.
+        task: The bar.
+    """
+
+    def __init__(
+        self,
+        run: CounterfactualRun,
+        config: CounterfactualConfig,
+        done: list[CounterfactualAgent],
+        progress: Progress,
+        task: TaskID,
+    ) -> None:
+        self.run, self.config, self.progress, self.task = run, config, progress, task
+        self.done = done
+        self.number = len(done) + 1
+
+    def play(self, began: float) -> CounterfactualAgent:
+        """Returns the player of the round."""
+        config = self.config
+        cpu = time.process_time()
+        before = self.done[-1].models if self.done else _start(config)
+        self._show("playing", 0.0)
+        notes = label(config, _company(config, before, self.done), self.number, self._labelled)
+        models = _copy(before)
+        losses = {
+            "card_loss": self._fit(models, "card", notes.cards, 0.5),
+            "bid_loss": self._fit(models, "bid", notes.bids, 0.8),
+        }
+        self._show("measuring", 0.9)
+        about: dict[str, Any] = {
+            "method": METHOD,
+            "round": self.number,
+            "decisions": notes.decisions,
+            "bids": len(notes.bids.sizes),
+            **losses,
+            "scores": self._measured(CounterfactualAgent(models)),
+        }
+        earlier = self.done[-1].about if self.done else {}
+        about["cpu_seconds"] = round(earlier.get("cpu_seconds", 0) + time.process_time() - cpu, 1)
+        about["seconds"] = round(time.monotonic() - began, 1)
+        about["rules"] = sorted({rules.name for rules, _ in config.cells()})
+        about["players"] = sorted({rules.players for rules, _ in config.cells()})
+        return CounterfactualAgent(models, about)
+
+    def _fit(self, models: Rows, name: str, notes: Any, done: float) -> float:
+        torch.manual_seed(self.config.seed * 1000 + self.number)
+        network = Correction(*_SIZES[name])
+        if models["corrected"][0]:
+            network.take(models, name)
+        self._show(f"fitting {name}s", done)
+        seed = self.config.seed * 1000 + self.number
+        loss = fit(network, notes, self.config.fit, seed)
+        network.put(models, name)
+        return round(loss, 5)
+
+    def _measured(self, player: CounterfactualAgent) -> dict[str, list[float]]:
+        """Returns the difference to each field over all tables of the run, mean and interval."""
+        report, cells = self.config.report, self.config.cells()
+        deals = max(2, report.deals // len(cells))
+        scores: dict[str, list[float]] = {}
+        for field in report.against:
+            found = [
+                measure(player, field, rules, deals, report.seed, size) for rules, size in cells
+            ]
+            mean = float(np.mean([one.mean for one in found]))
+            half = float(np.sqrt(np.sum([(one.high - one.low) ** 2 for one in found]))) / 2
+            half /= len(found)
+            scores[field] = [round(end, 4) for end in (mean, mean - half, mean + half)]
+        return scores
+
+    def _labelled(self, decisions: int) -> None:
+        self._show("playing", 0.5 * min(decisions / self.config.decisions, 1.0))
+
+    def _show(self, doing: str, part: float) -> None:
+        done = self.number - 1 + part
+        self.progress.update(self.task, description=doing, completed=done)
+
+
+def _copy(models: Rows) -> Rows:
+    return engine_rows(models.view(np.ndarray).copy())
+
+
+def _start(config: CounterfactualConfig) -> Rows:
+    """Returns the models that a run begins with."""
+    if config.start is None:
+        return fitted()
+    player = agents.make(config.start)
+    if not isinstance(player, CounterfactualAgent):
+        raise RulesError(f"start={config.start!r}: a checkpoint of this kind is wanted")
+    return player.models
+
+
+def _company(
+    config: CounterfactualConfig, learner: Rows, done: list[CounterfactualAgent]
+) -> Company:
+    """Returns who plays in a round: the learner, and those that it meets."""
+    stack, fields = [learner], list[Field]()
+    for wish in config.fields:
+        players = done[:-1] or done if wish.player == _PAST else [agents.make(wish.player, seed=0)]
+        numbers: list[int] = []
+        for player in players:
+            if player.engine_player == RANDOM:
+                numbers.append(RANDOM)
+                continue
+            _check_lives_inside(wish.player, player)
+            numbers.append(HEURISTIC + len(stack))
+            stack.append(player.models)  # type: ignore[attr-defined]
+        if numbers:  # before the second round there is no past
+            fields.append(Field(tuple(numbers), wish.share))
+    models = np.concatenate([rows.view(np.ndarray) for rows in stack])
+    return Company(engine_rows(models), tuple(fields))
+
+
+def _check_lives_inside(name: str, player: agents.Agent) -> None:
+    if player.engine_player != HEURISTIC:
+        raise RulesError(
+            f"fields: {name!r} does not live in the engine; heuristic, random, past or a "
+            "checkpoint of counterfactual self-play can be met"
+        )
+
+
+def check_settings(config: CounterfactualConfig) -> None:
+    """Checks all of the settings that can be checked without a run.
+
+    Raises:
+        OhHellError: They cannot be played.
+    """
+    config.cells()
+    _company(config, _start(config), [])
+    for field in config.report.against:
+        agents.make(field, seed=0).close()
+
+
+def begin(path: Path, config: CounterfactualConfig, force: bool = False) -> CounterfactualRun:
+    """Begins a run in a folder; with ``force``, what is there is moved aside first.
+
+    Raises:
+        OhHellError: The settings cannot be played, or the folder is taken; nothing is written.
+    """
+    check_settings(config)
+    if force and path.exists():
+        CounterfactualRun(path).set_aside()
+    return CounterfactualRun.create(path, config)
