@@ -56,6 +56,9 @@ class PPOSettings(Settings):
     """Weight of the critic's error in the loss."""
     max_grad_norm: float = Field(default=0.5, gt=0, le=1e6)
     """Largest norm of a gradient."""
+    pull: float = Field(default=0.0, ge=0, le=1000)
+    """Weight in the loss of how far the policy is from ``start``: of the Kullback-Leibler
+    divergence of the policy from it. The metric "entropy" then holds both terms, with weights."""
     bf16: bool = False
     """Multiply matrices in bfloat16; pays where the processor has instructions for it."""
 
@@ -124,6 +127,8 @@ Seats = Annotated[int, Field(ge=MIN_PLAYERS, le=MAX_PLAYERS)]
 class Config(Settings):
     """A training run."""
 
+    method: Literal["ppo"] = "ppo"
+    """Tells these settings from those of other ways to train, see ``train/methods.py``."""
     rules: str | dict[str, Any] = "oh_hell"
     """Name of a variant, path of a YAML file, or the settings themselves."""
     players: Seats | None = None
@@ -151,6 +156,8 @@ class Config(Settings):
     """What the network decides and learns; the rest is up to ``rest``."""
     rest: Annotated[str, Field(min_length=1)] = "heuristic"
     """Who decides what the network does not learn: what ``agents.make`` makes a player from."""
+    start: Annotated[str, Field(min_length=1)] | None = None
+    """Folder of a checkpoint that the network begins as; null: it begins from nothing."""
     network: NetworkSettings = NetworkSettings()
     opponents: OpponentSettings = OpponentSettings()
     pool: PoolSettings = PoolSettings()
@@ -159,6 +166,8 @@ class Config(Settings):
 
     @model_validator(mode="after")
     def _room_for_all(self) -> Self:
+        if self.ppo.pull > 0 and self.start is None:
+            raise ValueError("ppo.pull needs start, a checkpoint to be pulled to")
         if self.more_players:
             if self.layout != "universal":
                 raise ValueError("more_players needs layout=universal")

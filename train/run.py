@@ -18,7 +18,7 @@ from train.mixed_tables import MixedTables
 from train.pool import Pool
 from train.reporter import Reporter
 from train.rollout import Company, LapTables
-from train.run_directory import BOARD, Counters, RunDirectory
+from train.run_directory import BOARD, Counters, RunDirectory, start_of
 from train.selfplay import SelfPlayPPO, keeping_global_chance
 
 _MOST_MEMORY = 4 * 2**30
@@ -54,7 +54,7 @@ def _go_on(run: RunDirectory, quiet: bool) -> Counters:
         return counters
     torch.set_num_threads(1)  # with others on the machine, two threads are slower than one
     _check_size(config)
-    ppo = SelfPlayPPO(config, tables_of(config))
+    ppo = SelfPlayPPO(config, tables_of(config), run.start(config))
     run.restore_state(ppo)
     run.cut_metrics(counters.decisions)
     board = Board(run.path / BOARD if config.report.tensorboard else None, counters.decisions)
@@ -143,6 +143,8 @@ def check_settings(config: Config) -> None:
         OhHellError: They cannot be played, or one of the players is not found.
     """
     _check_size(config)
+    if config.start is not None:
+        start_of(config, Path(config.start))
     for name in config.report.against:
         if name != PAST:
             make(name, 0).close()

@@ -9,6 +9,7 @@
       state.safetensors    all that a resumed run needs, replaced in one move
       checkpoints/250000/  a player each, after so many decisions
       best/  last/         the one that measured best, and the newest
+      start/               the player that it began as, if it began as one
       pool/500000/         past selves that the learner meets, a player each
       tensorboard/         the metrics again, for `tensorboard --logdir runs`
       .lock                held by the process that trains, with its number
@@ -40,6 +41,7 @@ from agents.base import write_whole
 from agents.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, weights_digest
 from agents.network import Network
 from ohhell_env.errors import CheckpointError, OhHellError, RulesError
+from ohhell_env.observation import layout_of
 from train.config import Config
 from train.locks import InUseError, only_here
 from train.pool import Pool
@@ -53,11 +55,11 @@ CONFIG, METRICS, STATE, VERSIONS, LOCK = (
     "versions.json",
     ".lock",
 )
-CHECKPOINTS, POOL, BOARD = "checkpoints", "pool", "tensorboard"
+CHECKPOINTS, POOL, BOARD, START = "checkpoints", "pool", "tensorboard", "start"
 _LIBRARIES = ("numpy", "numba", "torch", "stable-baselines3", "sb3-contrib", "safetensors")
 
 
-_LEFT_OVER = re.compile(r"\.(?P<name>best|last|[0-9]+)\.(?P<kind>old|new)-[0-9]+$")
+_LEFT_OVER = re.compile(r"\.(?P<name>best|last|start|[0-9]+)\.(?P<kind>old|new)-[0-9]+$")
 """Folders beside a player that is being replaced; see ``agents.checkpoint``."""
 
 
@@ -116,6 +118,8 @@ class RunDirectory:
             "ohhell_env": ohhell_env.__version__,
         } | versions
         write_whole(self.path / VERSIONS, json.dumps(versions, indent=1) + "\n")
+        if config.start is not None:
+            save_checkpoint(self.path / START, load_checkpoint(config.start))
         write_whole(self.path / CONFIG, config.resolved().to_yaml())
 
     @classmethod
@@ -155,6 +159,14 @@ class RunDirectory:
     def config(self) -> Config:
         """Returns the settings of the run."""
         return Config.load(self.path / CONFIG)
+
+    def start(self, config: Config) -> Network | None:
+        """Returns what the network of the run begins as, from the copy in its own folder.
+
+        Raises:
+            CheckpointError: The copy is broken, or of another shape.
+        """
+        return None if config.start is None else start_of(config, self.path / START)
 
     def set_aside(self) -> Path:
         """Moves the whole folder to the next free name beside it, which is returned.
@@ -331,14 +343,39 @@ class RunDirectory:
 def _made_with(config: Config) -> dict[str, Any]:
     """Returns the settings that a saved state cannot go on without."""
     names = {"rules", "players", "hand_size", "layout", "tables", "opponents", "network"}
-    names |= {"more_players", "pool", "learn", "rest"}
+    names |= {"more_players", "pool", "learn", "rest", "start"}
     return config.resolved().model_dump(mode="json", include=names)
+
+
+def start_of(config: Config, folder: Path) -> Network:
+    """Returns the network of a checkpoint that a run is to begin as.
+
+    Raises:
+        CheckpointError: It cannot be read, or is no network of the run's shape.
+    """
+    checkpoint = load_checkpoint(folder)
+    layout = layout_of(config.resolved_rules(), config.layout, config.hand_size)
+    then = checkpoint.rules
+    if checkpoint.layout.digest != layout.digest:
+        raise CheckpointError(
+            f"{folder}: reads the {checkpoint.layout_name!r} layout of {then.name} with "
+            f"{then.players} players, not what the tables of this run show; begin as a checkpoint "
+            "of the same rules, or as one of the universal layout with layout=universal"
+        )
+    hidden = checkpoint.network.hidden
+    if hidden != config.network.hidden:
+        raise CheckpointError(
+            f"{folder}: has hidden layers of {list(hidden)}, the run has "
+            f"{list(config.network.hidden)}; set network.hidden to the former"
+        )
+    return checkpoint.network
 
 
 def is_free(path: Path) -> bool:
     """Returns whether a run may begin in a folder: it is empty, but for a kill's leavings."""
-    begun = {LOCK, VERSIONS, f"{VERSIONS}.part", f"{CONFIG}.part"}
-    return path.is_dir() and all(file.name in begun for file in path.iterdir())
+    begun = {LOCK, VERSIONS, START, f"{VERSIONS}.part", f"{CONFIG}.part"}
+    left = (file.name for file in path.iterdir()) if path.is_dir() else ()
+    return path.is_dir() and all(name in begun or _LEFT_OVER.match(name) for name in left)
 
 
 def _is_player(folder: Path, digest: str | None = None) -> bool:

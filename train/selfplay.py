@@ -17,23 +17,18 @@ import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
-from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.type_aliases import Schedule
 from stable_baselines3.common.vec_env import VecEnv
-from torch import Tensor
 
 from agents.network import Network, choose
 from ohhell_env.errors import OhHellError
 from train.config import Config
 from train.lap_buffer import LapBuffer
-from train.mixed_tables import MixedTables
-from train.onlooker import Onlooker, silence
-from train.rollout import Bytes, Floats, Lap, LapTables
-
-Tables = LapTables | MixedTables
+from train.rollout import Bytes, Floats, Lap
+from train.table_policy import TablePolicy, Tables
 
 
 class DivergedError(OhHellError):
@@ -53,77 +48,6 @@ def keeping_global_chance() -> Iterator[None]:
         random.setstate(python)
         np.random.set_state(numbers)
         torch.set_rng_state(tensors)
-
-
-class TablePolicy(MaskableActorCriticPolicy):
-    """The policy as MaskablePPO wants it, around a ``Network`` that plays without it, too."""
-
-    network: Network
-    onlooker: Onlooker | None
-
-    def __init__(
-        self,
-        observation_space: spaces.Space[Any],
-        action_space: spaces.Space[Any],
-        lr_schedule: Schedule,
-        config: Config,
-        tables: Tables,
-    ) -> None:
-        self._config, self._layout, self._rules = config, tables.layout, tables.rules
-        super().__init__(observation_space, action_space, lr_schedule)
-
-    def _build(self, lr_schedule: Schedule) -> None:
-        settings = self._config.network
-        self.network = Network(self._layout, settings.hidden, rules=self._rules)
-        self.onlooker = None
-        if settings.critic == "all_hands":
-            self.onlooker = Onlooker(self._layout, settings.hidden)
-            silence(self.network.critic)
-        self.optimizer = self.optimizer_class(
-            self.trained().parameters(),
-            lr=lr_schedule(1.0),  # type: ignore[call-arg]
-            **self.optimizer_kwargs,
-        )
-
-    def trained(self) -> torch.nn.ModuleDict:
-        """Returns the parts that are trained, by the names that a saved state has for them."""
-        if self.onlooker is None:
-            return torch.nn.ModuleDict({"network": self.network})
-        return torch.nn.ModuleDict({"network": self.network, "onlooker": self.onlooker})
-
-    def weigh(self, views: Tensor, action_masks: Tensor) -> tuple[Tensor, Tensor]:
-        """Returns the log-probabilities of all actions (B, A) and values (B,).
-
-        Args:
-            views: int8 (B, width), as ``LapTables`` shows them.
-            action_masks: int8 (B, A).
-        """
-        length = self._layout.length
-        inputs = self.network.read(views[:, :length])
-        with torch.autocast("cpu", torch.bfloat16, enabled=self._config.ppo.bf16):
-            log_probs = self.network.act(inputs, action_masks)
-            if self.onlooker is None:
-                values = self.network.judge(inputs)
-            else:
-                values = self.onlooker(inputs, views[:, length:])
-        return log_probs.float(), values.float()
-
-    def evaluate_actions(
-        self, obs: Tensor, actions: Tensor, action_masks: Tensor | None = None
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Returns values, log-probabilities of actions, and entropies, (B,) each."""
-        assert action_masks is not None, "every decision has a mask"
-        log_probs, values = self.weigh(obs, action_masks)
-        taken = log_probs.gather(-1, actions.unsqueeze(-1)).squeeze(-1)
-        entropy = -(log_probs.exp() * log_probs).sum(dim=-1)
-        return values, taken, entropy
-
-    def forward(self, *_: Any, **__: Any) -> Any:
-        """Not used: decisions are made by ``SelfPlayPPO.decide``."""
-        raise NotImplementedError("decisions of self-play are made by SelfPlayPPO.decide")
-
-    def _predict(self, *_: Any, **__: Any) -> Tensor:
-        raise NotImplementedError("save a checkpoint and play it with agents.load(path)")
 
 
 class _Columns(VecEnv):
@@ -170,12 +94,13 @@ class SelfPlayPPO(MaskablePPO):
     Args:
         config: The resolved settings of the run.
         tables: The tables to play at.
+        start: What the network begins as, and is pulled to; None: it begins from nothing.
     """
 
     policy: TablePolicy  # type: ignore[assignment]
     rollout_buffer: LapBuffer  # type: ignore[assignment]
 
-    def __init__(self, config: Config, tables: Tables) -> None:
+    def __init__(self, config: Config, tables: Tables, start: Network | None = None) -> None:
         ppo = config.ppo
         super().__init__(
             TablePolicy,
@@ -187,11 +112,11 @@ class SelfPlayPPO(MaskablePPO):
             gamma=1.0,
             gae_lambda=ppo.gae_lambda,
             clip_range=ppo.clip,
-            ent_coef=ppo.entropy,
+            ent_coef=1.0 if ppo.pull > 0 else ppo.entropy,  # see TablePolicy.evaluate_actions
             vf_coef=ppo.value_weight,
             max_grad_norm=ppo.max_grad_norm,
             rollout_buffer_class=LapBuffer,
-            policy_kwargs={"config": config, "tables": tables},
+            policy_kwargs={"config": config, "tables": tables, "start": start},
             seed=config.seed,
             device="cpu",
         )

@@ -37,8 +37,8 @@ def test_every_setting_that_is_named_is_one() -> None:
     for change in changes:
         name, _, value = change.partition("=")
         text = value.replace("runs/x/best", "heuristic")
-        extra = ["layout=universal"] if name == "more_players" else []
-        Config.load(None, parse_changes([f"{name}={text}", *extra]))
+        needed = {"more_players": ["layout=universal"], "ppo.pull": ["start=runs/x/best"]}
+        Config.load(None, parse_changes([f"{name}={text}", *needed.get(name, [])]))
     for name in re.findall(r"`((?:opponents|pool|report|network|ppo)\.[a-z_]+)`", TEXT):
         section, _, field = name.partition(".")
         assert field in type(getattr(Config(), section)).model_fields, name

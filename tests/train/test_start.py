@@ -1,0 +1,145 @@
+"""Runs that begin as a checkpoint, and are pulled to it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import agents
+from agents.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, weights_digest
+from agents.network import Network
+from ohhell_env.errors import CheckpointError, RulesError
+from ohhell_env.observation import layout_of
+from ohhell_env.rules import Rules
+from tests.train.test_run import SETTINGS, Killed
+from train.config import Config
+from train.run import begin, tables_of, train
+from train.run_directory import START, RunDirectory
+from train.selfplay import SelfPlayPPO, keeping_global_chance
+
+RULES = Rules.preset("oh_hell")
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A checkpoint with a will of its own."""
+    with torch.random.fork_rng():
+        torch.manual_seed(5)
+        network = Network(layout_of(RULES), (16,), rules=RULES)
+        network.actor[-1].weight.data *= 300  # type: ignore[operator,union-attr]
+    save_checkpoint(tmp_path / "strong", Checkpoint(network, RULES))
+    return tmp_path / "strong"
+
+
+def settings(folder: Path, **changes: Any) -> Config:
+    plain = SETTINGS | {"start": str(folder), "hand_size": None, "decisions": 600} | changes
+    return Config.of(plain)
+
+
+def test_a_run_begins_as_the_checkpoint(folder: Path) -> None:
+    config = settings(folder)
+    start = load_checkpoint(folder).network
+    with keeping_global_chance():
+        ppo = SelfPlayPPO(config, tables_of(config), start)
+    assert weights_digest(ppo.policy.network) == weights_digest(start)
+    ppo.learn(600)
+    assert weights_digest(ppo.policy.network) != weights_digest(start)
+    assert weights_digest(start) == weights_digest(load_checkpoint(folder).network)
+
+
+def divergence(ppo: SelfPlayPPO, start: Network) -> float:
+    """How far the policy is from the start, over a lap of its tables (nats)."""
+    lap = ppo.tables.play(ppo.decide)
+    views, masks = torch.from_numpy(lap.observations), torch.from_numpy(lap.action_masks)
+    with torch.no_grad():
+        mine, theirs = ppo.policy.weigh(views, masks)[0], start.log_probs(views, masks, RULES)
+        return float((mine.exp() * (mine - theirs)).sum(dim=-1).mean())
+
+
+def test_a_pull_keeps_the_policy_near(folder: Path) -> None:
+    apart: dict[float, float] = {}
+    for pull in (0.0, 0.5, 50.0):
+        ppo_settings = {"epochs": 4, "minibatch": 64, "learning_rate": 0.003, "pull": pull}
+        config = settings(folder, decisions=3000, tables=32, ppo=ppo_settings)
+        with keeping_global_chance():
+            ppo = SelfPlayPPO(config, tables_of(config), load_checkpoint(folder).network)
+        assert divergence(ppo, load_checkpoint(folder).network) == pytest.approx(0, abs=1e-5)
+        ppo.learn(3000)
+        apart[pull] = divergence(ppo, load_checkpoint(folder).network)
+    assert apart[0.0] > 1.5 * apart[0.5] > 1.5 * apart[50.0] > 0
+
+
+def test_the_gradient_is_that_of_entropy_and_divergence(folder: Path) -> None:
+    """What MaskablePPO adds to its aim is ``entropy * H - pull * KL``, and nothing else."""
+    config = settings(folder, ppo={"entropy": 0.03, "pull": 0.5, "minibatch": 64})
+    start = load_checkpoint(folder).network
+    with keeping_global_chance():
+        ppo = SelfPlayPPO(config, tables_of(config), start)
+    ppo.policy.network.actor[-1].weight.data *= 0.5  # type: ignore[operator,union-attr]
+    lap = ppo.tables.play(ppo.decide)
+    rows = np.flatnonzero(lap.free)
+    views, masks = (torch.from_numpy(v[rows]) for v in (lap.observations, lap.action_masks))
+    actions = torch.from_numpy(lap.actions[rows])
+    added = ppo.policy.evaluate_actions(views, actions, masks)[2]
+    mine, theirs = ppo.policy.weigh(views, masks)[0], start.log_probs(views, masks, RULES)
+    legal = masks.bool()
+    for row in range(len(rows)):
+        p, q = mine[row][legal[row]], theirs[row][legal[row]]
+        expected = -0.03 * (p.exp() * p).sum() - 0.5 * (p.exp() * (p - q)).sum()
+        assert float(added[row].detach()) == pytest.approx(float(expected.detach()), abs=1e-5)
+    assert ppo.ent_coef == 1.0
+
+
+def test_a_run_keeps_what_it_began_as(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may go away once the run has begun; a resumed run is pulled to the same."""
+    config = settings(folder, ppo={"pull": 0.5, "epochs": 1, "minibatch": 64}, save_every=200)
+    whole, broken = begin(tmp_path / "a", config), begin(tmp_path / "b", config)
+    shutil.rmtree(folder)
+    train(whole, quiet=True)
+    update, done = SelfPlayPPO.train, [0]
+
+    def struck(self: SelfPlayPPO) -> None:
+        done[0] += 1
+        if done[0] > 3:
+            raise Killed
+        update(self)
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(SelfPlayPPO, "train", struck)
+        train(broken, quiet=True)
+    assert 0 < broken.counters().decisions < 600
+    train(broken, quiet=True)
+    ends = [weights_digest(load_checkpoint(run.path / "last").network) for run in (whole, broken)]
+    assert ends[0] == ends[1]
+    agents.load(whole.path / START)
+
+
+def test_what_does_not_fit_is_told_before_anything_is_written(folder: Path, tmp_path: Path) -> None:
+    for changes, message in (
+        ({"network": {"hidden": [8]}}, r"hidden layers of \[16\].*set network.hidden"),
+        ({"players": 3}, "not what the tables of this run show"),
+        ({"start": str(tmp_path / "nothing")}, "checkpoint is a folder"),
+    ):
+        with pytest.raises(CheckpointError, match=message):
+            begin(tmp_path / "run", settings(folder, **changes))
+        assert not (tmp_path / "run").exists()
+    with pytest.raises(RulesError, match=r"ppo\.pull needs start"):
+        Config.load(None, {"ppo.pull": 1})
+
+
+def test_a_kill_before_the_settings_were_written_leaves_room(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "run" / START)
+    run = begin(tmp_path / "run", settings(folder))
+    assert RunDirectory.open(run.path).start(run.config()) is not None
