@@ -8,7 +8,6 @@ fused instructions everywhere, so that a decision is the same on every machine.
 # pyright: basic
 from __future__ import annotations
 
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
@@ -48,7 +47,7 @@ def row_adder(size, width):
 
     @inline
     def add(weights, inputs, sums):
-        add_rows(weights, inputs, sums)
+        add_rows(weights, inputs, sums)  # pyright: ignore
 
     return add
 
@@ -92,9 +91,7 @@ def _write_loop(builder, pointers, size, width, lanes):
         for total, start in zip(totals, starts, strict=True)
     ]
     following = builder.add(place, ir.Constant(_INT, 1))
-    builder.cbranch(
-        builder.icmp_signed("<", following, ir.Constant(_INT, size)), loop, after
-    )
+    builder.cbranch(builder.icmp_signed("<", following, ir.Constant(_INT, size)), loop, after)
     place.add_incoming(ir.Constant(_INT, 0), before)
     place.add_incoming(following, loop)
     for total, start, end in zip(totals, first, added, strict=True):

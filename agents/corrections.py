@@ -50,6 +50,26 @@ _add_wide = row_adder(WIDE, NARROW)
 _ALL = np.ones(1, np.float32)
 
 
+@inline
+def new_notes(situation, choice):
+    """Returns room for what the corrections are told about one decision.
+
+    Args:
+        situation: Number of inputs that its choices share.
+        choice: Number of inputs of a choice.
+
+    Returns:
+        Inputs float32 (situation,), bits of the table uint64 (TABLE_WORDS,), inputs float32
+        (MOST_CHOICES, choice) and numbers int64 (MOST_CHOICES,) of the choices, one row each.
+    """
+    return (
+        np.empty(situation, np.float32),
+        np.empty(TABLE_WORDS, np.uint64),
+        np.empty((MOST_CHOICES, choice), np.float32),
+        np.empty(MOST_CHOICES, np.int64),
+    )
+
+
 def _network(situation_size, choice_size):
     """Returns a function that weighs the choices of a decision by a network of such sizes."""
     add_situation, add_choice = row_adder(situation_size, WIDE), row_adder(choice_size, WIDE)

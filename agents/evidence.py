@@ -126,7 +126,7 @@ def _write_scoring(points, won, bid_made, left, price, inputs):
     below, over = max(bid_made - 1, 0), min(bid_made + 1, most)
     inputs[3] = _within((points[bid_made] - points[below]) / price, 3.0)
     inputs[4] = _within((points[bid_made] - points[over]) / price, 3.0)
-    inputs[5] = _truth(won <= bid_made and bid_made <= most)
+    inputs[5] = _truth(won <= bid_made <= most)
     inputs[6] = _truth(bid_made == 0)
 
 
@@ -173,18 +173,18 @@ def write_card_choice(sight, row, card, reckoned, kept, inputs):
         row: A table in play.
         card: The card.
         reckoned: Its chance to win now; the chance to make the bid after winning and after losing;
-            its reckoned worth in prices.
+            its reckoned worth in prices, less that of the best card.
         kept: Chance of the card to win a later trick, if this one is lost and if it is won.
         inputs: float32 (CARD_CHOICE,), written in place.
     """
-    now, made_won, made_lost, worth = reckoned
+    now, made_won, made_lost, behind = reckoned
     suit = card // 13
     trump, led = suit == sight.trump, np.int64(row.led_suit)
     leads = row.trick_size == 0
     cards, unseen = sight.hand & suit_mask(suit), sight.unseen & suit_mask(suit)
     higher, low = higher_unseen(sight, card), bit(card) - ONE
     out = sight.share * (sight.players - 1)
-    inputs[0] = worth
+    inputs[0] = max(behind, -3.0)
     inputs[1] = now
     inputs[2] = _truth(now == 0.0)
     inputs[3] = _truth(now == 1.0)

@@ -37,6 +37,7 @@ _PARTS = 1 << 16
 
 @inline
 def happens(chooser, chance):
+    """Returns whether something of such a chance happens."""
     return below(chooser, _PARTS) < chance * _PARTS
 
 

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from agents.base import Actions, Agent, Bytes, Words, split_observation
+from agents.bidding import bid_values
+from agents.card_play import card_values
 from agents.engine_players import HEURISTIC
 from agents.explanation import Explanation, explain_values
 from agents.models import fitted
-from agents.policy import bid_values, card_values, heuristic_action
+from agents.policy import heuristic_action
 from agents.view import view_to_row
 from ohhell_env import schedule
 from ohhell_env.engine.caching import entry

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from agents.bidding import weigh_bids
+from agents.card_play import weigh_cards
 from agents.corrections import MOST_CHOICES, price
 from agents.engine_players import HEURISTIC, engine_action
 from agents.fitting import explored, happens
-from agents.policy import weigh_bids, weigh_cards
 from ohhell_env.engine import kernel
-from ohhell_env.engine.bits import ONE, ZERO, has, lowest
+from ohhell_env.engine.bits import ONE, ZERO, has
 from ohhell_env.engine.caching import entry, inline
 from ohhell_env.engine.kernel import trump_known
 from ohhell_env.engine.layout import BID_BASE, NUM_BIDS, Phase
@@ -69,7 +70,7 @@ def label_all(tables, rules, models, chooser, wishes, cards, bids):
         chooser: ``GAME`` rows; the stream of row 0 makes all choices.
         wishes: float64 (6,): noise, as for ``fitting.collect`` (3,); share of the bids and of the
             cards that are noted; ``relative`` of ``played_out``.
-        cards: What is noted of cards, see ``policy.new_notes``: situations float32 (D,
+        cards: What is noted of cards, see ``corrections.new_notes``: situations float32 (D,
             CARD_SITUATION), tables uint64 (D, TABLE_WORDS), choices float32 (R, CARD_CHOICE),
             numbers int64 (R,); then worth float32 (R,) in prices, number of choices int8 (D,).
         bids: The same of bids.

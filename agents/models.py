@@ -35,7 +35,6 @@ _CHANCES = 11
 """Fields of ``MODELS`` that make up the heuristic player; the others are zero there."""
 
 
-
 def _correction(name: str, situation: int, choice: int, number: int) -> list[tuple[Any, ...]]:
     """Returns the fields of one correction: a network of two hidden layers."""
     f4 = np.float32

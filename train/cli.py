@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,11 +10,16 @@ import typer
 
 from ohhell_env.cli_rules import parse_changes
 from ohhell_env.errors import RulesError
+from ohhell_env.rules import Rules
 from train.config import Config
-from train.run import begin, check_settings, train
-from train.run_directory import Counters, RunDirectory, is_free
+from train.counterfactual.config import CounterfactualConfig
+from train.methods import Method, load_settings, method_of, open_run
 
 CONFIGS = Path(__file__).parent.parent / "configs" / "train"
+QUICK = (CONFIGS / "quick.yaml", CONFIGS / "quick_ppo.yaml")
+"""What ``make train`` trains."""
+
+AnySettings = Config | CounterfactualConfig
 
 ConfigOption = Annotated[Path, typer.Option("--config", help="Settings, as a YAML file.")]
 VariantOption = Annotated[
@@ -29,7 +35,7 @@ DealsOption = Annotated[int, typer.Option(help="Duplicate deals of the tournamen
 
 
 def fit(
-    config: ConfigOption = CONFIGS / "quick.yaml",
+    config: ConfigOption = CONFIGS / "counterfactual.yaml",
     variant: VariantOption = None,
     players: PlayersOption = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run: runs/NAME-VARIANT.")] = None,
@@ -39,26 +45,30 @@ def fit(
         bool, typer.Option("--force", help="Begin anew; an old folder is kept beside it.")
     ] = False,
 ) -> None:
-    """Trains a player by self-play."""
+    """Trains a player by self-play, in the way that the settings name."""
     settings = _settings(config, variant, players, seed, changes)
-    run = begin(out or _folder(config.stem, settings), settings, force)
-    _report(run, _trained(run))
+    method = method_of(settings)
+    run = method.begin(out or Path("runs") / f"{config.stem}-{_label(settings)}", settings, force)
+    _train(method, run)
 
 
 def resume(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the run.")],
 ) -> None:
     """Goes on with a run that was interrupted, from where its state was last saved."""
-    run = RunDirectory.open(folder)
-    if run.counters().finished:
+    method, run = open_run(folder)
+    if method.finished(run):
         print(f"{folder}: this run is finished")
-    _report(run, _trained(run))
+    _train(method, run)
 
 
 def quick(
     variant: VariantOption = "oh_hell",
     players: PlayersOption = None,
-    config: ConfigOption = CONFIGS / "quick.yaml",
+    config: Annotated[
+        list[Path] | None,
+        typer.Option("--config", help="Settings of a player, as a YAML file; several times."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder: runs/quick-VARIANT.")] = None,
     seed: SeedOption = None,
     changes: ChangesOption = None,
@@ -67,14 +77,47 @@ def quick(
         bool, typer.Option("--fresh", help="Begin anew; an old folder is kept beside it.")
     ] = False,
 ) -> None:
-    """Trains for a few minutes, then plays a tournament of the result and the baselines."""
+    """Trains for a few minutes, then plays a tournament of the results and the baselines."""
     if deals < 2:
         raise RulesError(f"--deals: two or more are wanted, got {deals}")
-    settings = _settings(config, variant, players, seed, changes)
-    run = _begin_or_go_on(out or _folder("quick", settings), settings, fresh)
-    _report(run, _trained(run))
-    entrants = [f"learned={run.path / 'best'}", "heuristic", "random"]
-    _compare(entrants, settings, deals, run.path / "tournament")
+    wishes = _wishes(config or list(QUICK), variant, players, seed, changes)
+    for settings in wishes:
+        method_of(settings).check(settings)
+    folder = out or Path("runs") / f"quick-{_label(wishes[0])}"
+    entrants: list[str] = []
+    for settings in wishes:
+        method = method_of(settings)
+        run = _begin_or_go_on(method, folder / settings.method, settings, fresh)
+        _train(method, run)
+        entrants.append(f"{settings.method}={run.path / 'best'}")
+    table = method_of(wishes[0]).table(wishes[0])
+    _compare([*entrants, "heuristic", "random"], table, deals, folder / "tournament")
+
+
+def _wishes(
+    files: list[Path],
+    variant: str | None,
+    players: int | None,
+    seed: int | None,
+    changes: list[str] | None,
+) -> list[AnySettings]:
+    """Returns the settings of several players.
+
+    A change is made to those that have the setting; one that none has goes to all, to be told.
+    """
+    plain = [_settings(file, variant, players, seed, None) for file in files]
+    known = [set(method_of(settings).settings.model_fields) for settings in plain]
+
+    def concerns(change: str, names: set[str]) -> bool:
+        name = re.split(r"[.=]", change)[0]
+        return name in names or not any(name in others for others in known)
+
+    return [
+        _settings(
+            file, variant, players, seed, [each for each in changes or [] if concerns(each, names)]
+        )
+        for file, names in zip(files, known, strict=True)
+    ]
 
 
 def _settings(
@@ -83,63 +126,55 @@ def _settings(
     players: int | None,
     seed: int | None,
     changes: list[str] | None,
-) -> Config:
+) -> AnySettings:
     values: dict[str, Any] = {"rules": variant, "players": players, "seed": seed}
     given = {name: value for name, value in values.items() if value is not None}
-    return Config.load(config, parse_changes(changes or []) | given)
+    return load_settings(config, parse_changes(changes or []) | given)
 
 
-def _folder(name: str, settings: Config) -> Path:
+def _label(settings: AnySettings) -> str:
     rules = settings.rules
-    label = Path(rules).stem if isinstance(rules, str) else settings.resolved_rules().name
-    return Path("runs") / f"{name}-{label}"
+    if isinstance(rules, str):
+        return Path(rules).stem
+    return "several" if isinstance(rules, tuple) else method_of(settings).table(settings)[0].name
 
 
-def _begin_or_go_on(path: Path, settings: Config, fresh: bool) -> RunDirectory:
+def _begin_or_go_on(method: Method, path: Path, settings: AnySettings, fresh: bool) -> Any:
     """Returns the run of a folder if it has the same settings, else begins one there."""
-    if not path.exists() or is_free(path):
-        return begin(path, settings)
-    check_settings(settings)  # before the old run is moved
-    run = RunDirectory.open(path)
-    if fresh or run.config() != settings.resolved():
+    if not path.exists() or method.is_free(path):
+        return method.begin(path, settings)
+    other, run = open_run(path)
+    if fresh or other is not method or run.config() != settings.resolved():
         why = "" if fresh else ", which has other settings"
         print(f"The old run{why} is kept in {run.set_aside()}")
-        return begin(path, settings)
-    done = run.counters()
-    if done.finished:
+        return method.begin(path, settings)
+    if method.finished(run):
         print(f"{path} is trained already; --fresh trains it anew")
-    elif done.decisions:
-        print(f"{path}: goes on after {done.decisions:,} decisions")
+    elif done := method.done(run):
+        print(f"{path}: goes on after {done}")
     return run
 
 
-def _trained(run: RunDirectory) -> Counters:
-    """Trains; says how to go on where it is stopped."""
+def _train(method: Method, run: Any) -> None:
+    """Trains a run and reports; says how to go on where it is stopped."""
     try:
-        return train(run)
+        method.train(run)
     except KeyboardInterrupt:
-        kept = run.counters().decisions
-        print(f"stopped; {kept:,} decisions are kept: python -m train resume {run.path}")
+        kept = method.done(run) or "nothing"
+        print(f"stopped; {kept} kept: python -m train resume {run.path}")
         raise
+    print(f"{method.summary(run)}. The player: {run.path / 'best'}")
 
 
-def _report(run: RunDirectory, counters: Counters) -> None:
-    speed = counters.decisions / max(counters.seconds, 1e-9)
-    print(
-        f"Trained on {counters.decisions:,} decisions in {counters.seconds / 60:.1f} minutes "
-        f"({speed:,.0f}/s). The player: {run.path / 'best'}"
-    )
-
-
-def _compare(entrants: list[str], settings: Config, deals: int, out: Path) -> None:
+def _compare(entrants: list[str], table: tuple[Rules, int | None], deals: int, out: Path) -> None:
     """Plays the tournament of a run; one of other entrants or versions there makes room."""
     from train.tournament import TournamentConfig, cli_run
     from train.tournament.store import OtherTournamentError
 
     config = TournamentConfig(
         entrants=tuple(entrants),
-        rules=settings.resolved_rules().to_dict(),
-        hand_size=settings.hand_size,
+        rules=table[0].to_dict(),
+        hand_size=table[1],
         deals=deals,
         out=out,
     )

@@ -33,7 +33,7 @@ class Settings(BaseModel):
             RulesError: The file cannot be read, a setting is unknown (the nearest is named) or a
                 value is not allowed.
         """
-        values = {} if path is None else _read_yaml(Path(path))
+        values = {} if path is None else read_settings(Path(path))
         for key, value in (changes or {}).items():
             _put(values, key, value)
         return cls.of(values, "" if path is None else f"{path}: ")
@@ -56,7 +56,12 @@ class Settings(BaseModel):
         return yaml.safe_dump(plain, sort_keys=False, default_flow_style=None, width=100)
 
 
-def _read_yaml(path: Path) -> dict[str, Any]:
+def read_settings(path: Path) -> dict[str, Any]:
+    """Returns the settings of a YAML file as they stand there, by name.
+
+    Raises:
+        RulesError: It cannot be read, or holds something else.
+    """
     try:
         values = read_yaml(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:  # RulesError and UnicodeDecodeError are ValueErrors

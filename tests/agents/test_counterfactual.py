@@ -71,7 +71,9 @@ def test_a_correction_is_the_network_that_it_says(name: str) -> None:
     assert (worth[5:] == 0).all()
 
 
-@pytest.mark.parametrize(("scoring", "hand_size", "expected"), [("simple", 4, 11), ("simple", 1, 10)])
+@pytest.mark.parametrize(
+    ("scoring", "hand_size", "expected"), [("simple", 4, 11), ("simple", 1, 10)]
+)
 def test_the_price_is_what_a_usual_bid_loses(scoring: str, hand_size: int, expected: int) -> None:
     rules = Rules.preset("oh_hell", 4).replace(scoring=scoring)
     points = compile_rules(rules)["points"][0][hand_size]
@@ -198,7 +200,10 @@ def test_a_card_that_does_not_fit_is_refused(
     [
         (lambda weights: weights.pop("now_end"), "of another size|is missing"),
         (lambda weights: weights.update(card_out=weights["card_out"] * np.nan), "not finite"),
-        (lambda weights: weights.update(card_out=weights["card_out"].astype(int)), "another size|float32"),
+        (
+            lambda weights: weights.update(card_out=weights["card_out"].astype(int)),
+            "another size|float32",
+        ),
         (lambda weights: weights.update(extra=np.zeros(1, np.float32)), "does not belong there"),
     ],
 )

@@ -140,6 +140,15 @@ def test_resumed_equals_uninterrupted(
     assert whole.keys() == resumed.keys()
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)
     assert without_time(run) == without_time(finished)
+
+
+def test_what_an_interruption_lost_is_not_on_the_board(
+    finished: RunDirectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = interrupted(tmp_path / "broken", 6, monkeypatch)
+    assert run.counters().decisions == 512
+    time.sleep(1.1)  # TensorBoard tells files apart by the second in which they were begun
+    train(run, quiet=True)
     assert on_board(run) == on_board(finished) != {}
 
 

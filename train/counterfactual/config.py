@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -44,7 +45,9 @@ class FitSettings(Settings):
     epochs: int = Field(default=5, ge=1, le=1000)
     """Passes over the notes."""
     learning_rate: float = Field(default=3e-3, gt=0, le=1)
-    """At its highest, after a tenth of the steps; it falls to nothing."""
+    """Of the first round, at its highest after a tenth of the steps; it falls to nothing."""
+    later_learning_rate: float = Field(default=1e-3, gt=0, le=1)
+    """Of the rounds that begin with networks fitted before."""
     minibatch: int = Field(default=2048, ge=2, le=1_000_000)
     """Decisions in one step of the optimiser."""
 
@@ -124,17 +127,30 @@ class CounterfactualConfig(Settings):
     def cells(self) -> list[tuple[Rules, int | None]]:
         """Returns the tables to train at: rules, and the only hand size (None: the schedule's).
 
+        Of several rules and several numbers of players, those are taken that go together.
+
         Raises:
             RulesError: Rules or numbers that cannot be played.
         """
         found: list[tuple[Rules, int | None]] = []
         for wish in _listed(self.rules):
-            for players in _listed(self.players):
-                rules = _rules_of(wish, players)
+            for rules in self._at_all_sizes_of_table(wish):
                 found += [(rules, size) for size in self._sizes(rules)]
         if not found:
             raise RulesError(f"hand_size={self.hand_size}: no deal of these rules has such a hand")
         return found
+
+    def _at_all_sizes_of_table(self, wish: str | dict[str, Any]) -> list[Rules]:
+        numbers = _listed(self.players)
+        if not isinstance(self.rules, tuple) or not isinstance(self.players, tuple):
+            return [_rules_of(wish, number) for number in numbers]
+        possible: list[Rules] = []
+        for number in numbers:
+            with contextlib.suppress(RulesError):
+                possible.append(_rules_of(wish, number))
+        if not possible:
+            raise RulesError(f"rules: {wish!r} is played by none of {numbers} players")
+        return possible
 
     def _sizes(self, rules: Rules) -> list[int | None]:
         """Returns the hand sizes wanted; where there are several rules, those that they deal."""

@@ -92,6 +92,7 @@ def fit(
     network: Correction,
     notes: Notes,
     settings: FitSettings,
+    rate: float,
     seed: int,
     told: Callable[[float], None] = lambda _: None,
 ) -> float:
@@ -105,6 +106,7 @@ def fit(
         network: The correction, changed in place.
         notes: The decisions; none: nothing is changed.
         settings: How to fit.
+        rate: The learning rate at its highest.
         seed: Of the order of the decisions.
         told: Called with the share of the steps that is done.
 
@@ -113,11 +115,11 @@ def fit(
     """
     if len(notes.sizes) == 0:
         return math.nan
-    optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate)
+    optimizer = torch.optim.Adam(network.parameters(), lr=rate)
     each = math.ceil(len(notes.sizes) / settings.minibatch)
     steps = settings.epochs * each
-    schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimizer, settings.learning_rate, total_steps=steps, pct_start=0.1
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: _rise_and_fall(step, steps)
     )
     random = np.random.default_rng([seed, 0xF17])
     total = 0.0
@@ -134,6 +136,14 @@ def fit(
             total += float(loss.detach())
             told((epoch * each + number + 1) / steps)
     return total / each
+
+
+def _rise_and_fall(step: int, steps: int) -> float:
+    """Returns the share of the learning rate: up in a tenth of the steps, then down to nothing."""
+    rise = max(0.1 * steps, 1.0)
+    if step < rise:
+        return (step + 1) / (rise + 1)
+    return 0.5 + 0.5 * math.cos(math.pi * (step - rise) / max(steps - rise, 1.0))
 
 
 def _centred(values: Tensor, decision: Tensor, sizes: Tensor) -> Tensor:

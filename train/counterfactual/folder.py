@@ -5,7 +5,7 @@
     runs/strong/
       config.yaml        the settings, with what names stand for written out
       versions.json      of the libraries that trained it
-      rounds/1/ 2/ ...   the player after each round, whole or not there; all that a run goes on from
+      rounds/1/ 2/ ...   the player after each round, whole or not there: what a run goes on from
       metrics.csv        one row for each round, made anew from the rounds
       best/  last/       the player that measured best, and the newest
       .lock              held by the process that trains, with its number

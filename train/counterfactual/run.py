@@ -22,7 +22,7 @@ from train.counterfactual.config import METHOD, CounterfactualConfig
 from train.counterfactual.fitting import Correction, fit
 from train.counterfactual.folder import CounterfactualRun
 from train.counterfactual.notes import Company, Field, label
-from train.progress import Difference, measure
+from train.progress import Difference, averaged, measure
 
 _PAST = "past"
 _SIZES = {
@@ -79,9 +79,7 @@ def _progress(quiet: bool) -> Progress:
 def _say(progress: Progress, player: CounterfactualAgent) -> None:
     if not progress.disable:
         about = player.about
-        fields = ", ".join(
-            f"{name} {Difference(*ends)}" for name, ends in about["scores"].items()
-        )
+        fields = ", ".join(f"{name} {Difference(*ends)}" for name, ends in about["scores"].items())
         text = f"round {about['round']}: points a deal over {fields}"
         progress.console.print(text, highlight=False, soft_wrap=True)
 
@@ -139,12 +137,14 @@ class _Round:
 
     def _fit(self, models: Rows, name: str, notes: Any, done: float) -> float:
         torch.manual_seed(self.config.seed * 1000 + self.number)
-        network = Correction(*_SIZES[name])
+        network, settings = Correction(*_SIZES[name]), self.config.fit
+        rate = settings.learning_rate
         if models["corrected"][0]:
             network.take(models, name)
+            rate = settings.later_learning_rate
         self._show(f"fitting {name}s", done)
         seed = self.config.seed * 1000 + self.number
-        loss = fit(network, notes, self.config.fit, seed)
+        loss = fit(network, notes, settings, rate, seed)
         network.put(models, name)
         return round(loss, 5)
 
@@ -154,13 +154,11 @@ class _Round:
         deals = max(2, report.deals // len(cells))
         scores: dict[str, list[float]] = {}
         for field in report.against:
-            found = [
-                measure(player, field, rules, deals, report.seed, size) for rules, size in cells
-            ]
-            mean = float(np.mean([one.mean for one in found]))
-            half = float(np.sqrt(np.sum([(one.high - one.low) ** 2 for one in found]))) / 2
-            half /= len(found)
-            scores[field] = [round(end, 4) for end in (mean, mean - half, mean + half)]
+            other = agents.make(field, seed=report.seed)
+            one = averaged(
+                [measure(player, other, rules, deals, report.seed, size) for rules, size in cells]
+            )
+            scores[field] = [round(end, 4) for end in (one.mean, one.low, one.high)]
         return scores
 
     def _labelled(self, decisions: int) -> None:

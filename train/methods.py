@@ -1,0 +1,171 @@
+"""The ways to train, by the name that settings give in ``method``, behind one set of functions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ohhell_env.errors import RulesError, nearest
+from ohhell_env.rules import Rules
+from train import run as ppo
+from train.config import Config
+from train.counterfactual import run as counterfactual
+from train.counterfactual.config import METHOD, CounterfactualConfig
+from train.counterfactual.folder import CounterfactualRun
+from train.run_directory import CONFIG, RunDirectory, is_free
+from train.settings import Settings, read_settings
+
+
+class Method(ABC):
+    """A way to train: what the command line needs of it."""
+
+    settings: type[Config] | type[CounterfactualConfig]
+
+    @abstractmethod
+    def begin(self, path: Path, config: Any, force: bool = False) -> Any:
+        """Begins a run in a folder; with ``force``, what is there is moved aside first."""
+
+    @abstractmethod
+    def open(self, path: Path) -> Any:
+        """Returns the run of a folder."""
+
+    @abstractmethod
+    def is_free(self, path: Path) -> bool:
+        """Returns whether a run may begin in a folder."""
+
+    @abstractmethod
+    def check(self, config: Any) -> None:
+        """Checks settings, as far as that can be done without a run."""
+
+    @abstractmethod
+    def train(self, run: Any) -> None:
+        """Trains a run to its end."""
+
+    @abstractmethod
+    def done(self, run: Any) -> str:
+        """Returns how far a run is, such as "2 rounds"; empty where nothing is kept yet."""
+
+    @abstractmethod
+    def finished(self, run: Any) -> bool:
+        """Returns whether a run came to its end."""
+
+    @abstractmethod
+    def summary(self, run: Any) -> str:
+        """Returns what a run did, in a few words."""
+
+    @abstractmethod
+    def table(self, config: Any) -> tuple[Rules, int | None]:
+        """Returns the rules, and the only hand size if there is one, to measure its player at."""
+
+
+class _PPO(Method):
+    settings = Config
+
+    def begin(self, path: Path, config: Config, force: bool = False) -> RunDirectory:
+        return ppo.begin(path, config, force)
+
+    def open(self, path: Path) -> RunDirectory:
+        return RunDirectory.open(path)
+
+    def is_free(self, path: Path) -> bool:
+        return is_free(path)
+
+    def check(self, config: Config) -> None:
+        ppo.check_settings(config)
+
+    def train(self, run: RunDirectory) -> None:
+        ppo.train(run)
+
+    def done(self, run: RunDirectory) -> str:
+        decisions = run.counters().decisions
+        return f"{decisions:,} decisions" if decisions else ""
+
+    def finished(self, run: RunDirectory) -> bool:
+        return run.counters().finished
+
+    def summary(self, run: RunDirectory) -> str:
+        counters = run.counters()
+        speed = counters.decisions / max(counters.seconds, 1e-9)
+        return (
+            f"Trained on {counters.decisions:,} decisions in {counters.seconds / 60:.1f} minutes "
+            f"({speed:,.0f}/s)"
+        )
+
+    def table(self, config: Config) -> tuple[Rules, int | None]:
+        return config.resolved_rules(), config.hand_size
+
+
+class _Counterfactual(Method):
+    settings = CounterfactualConfig
+
+    def begin(
+        self, path: Path, config: CounterfactualConfig, force: bool = False
+    ) -> CounterfactualRun:
+        return counterfactual.begin(path, config, force)
+
+    def open(self, path: Path) -> CounterfactualRun:
+        return CounterfactualRun.open(path)
+
+    def is_free(self, path: Path) -> bool:
+        return CounterfactualRun.is_free(path)
+
+    def check(self, config: CounterfactualConfig) -> None:
+        counterfactual.check_settings(config)
+
+    def train(self, run: CounterfactualRun) -> None:
+        counterfactual.train(run)
+
+    def done(self, run: CounterfactualRun) -> str:
+        rounds = len(run.rounds())
+        return f"{rounds} round{'s' if rounds > 1 else ''}" if rounds else ""
+
+    def finished(self, run: CounterfactualRun) -> bool:
+        return len(run.rounds()) >= run.config().rounds
+
+    def summary(self, run: CounterfactualRun) -> str:
+        rounds = [player.about for player in run.rounds()]
+        if not rounds:
+            return "No round was played"
+        decisions = sum(about["decisions"] for about in rounds)
+        minutes, cpu = rounds[-1]["seconds"] / 60, rounds[-1]["cpu_seconds"] / 60
+        return (
+            f"Trained on {decisions:,} labelled decisions of {len(rounds)} rounds in {minutes:.1f} "
+            f"minutes ({cpu:.1f} of the processor)"
+        )
+
+    def table(self, config: CounterfactualConfig) -> tuple[Rules, int | None]:
+        return config.cells()[0]
+
+
+METHODS: dict[str, Method] = {"ppo": _PPO(), METHOD: _Counterfactual()}
+
+
+def method_of(settings: Settings) -> Method:
+    """Returns how settings train."""
+    return METHODS[settings.method]  # type: ignore[attr-defined]
+
+
+def load_settings(path: Path, changes: Mapping[str, Any]) -> Config | CounterfactualConfig:
+    """Returns the settings of a YAML file, with changes, of whichever way to train it names.
+
+    Raises:
+        RulesError: As for ``Settings.load``, or there is no such way to train.
+    """
+    name = changes.get("method", read_settings(path).get("method", "ppo"))
+    if name not in METHODS:
+        raise RulesError(f"{path}: method: {nearest(str(name), METHODS)}, got {str(name)[:80]!r}")
+    return METHODS[name].settings.load(path, changes)
+
+
+def open_run(path: Path) -> tuple[Method, Any]:
+    """Returns the run of a folder, and the way in which it trains.
+
+    Raises:
+        RulesError: There is none.
+    """
+    if not (path / CONFIG).is_file():
+        raise RulesError(f"{path}: no training run here ({CONFIG} is missing)")
+    method = method_of(load_settings(path / CONFIG, {}))
+    return method, method.open(path)
