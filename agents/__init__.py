@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from agents import zoo
 from agents.base import Agent
 from agents.counterfactual import CounterfactualAgent
 from agents.folders import kind_of, read_card
@@ -51,7 +52,8 @@ def make(spec: str | Path, seed: int | None = None, **settings: Any) -> Agent:
 
     Args:
         spec: A name ("random", "heuristic", "search", "search:worlds=50,inference=false": see
-            ``SearchSettings``), the path of a checkpoint or a saved player, a Python
+            ``SearchSettings``), a trained player that comes along ("zoo:universal"), the path of a
+            checkpoint or a saved player, a Python
             class ("module:Class", whose code then runs), or a program with its arguments
             ("process:./my_bot --level 3", "process:time_limit_ms=2000:./my_bot --level 3").
         seed: Starts the player's own random numbers; None: taken from the system.
@@ -69,6 +71,8 @@ def make(spec: str | Path, seed: int | None = None, **settings: Any) -> Agent:
             f"'{PROCESS}COMMAND', got {spec!r}"
         )
     name = str(spec)
+    if name.startswith(zoo.PREFIX) and not settings:
+        return load(zoo.place_of(name), seed)
     if name.startswith(PROCESS):
         return make_program(name.removeprefix(PROCESS), seed, settings)
     kind, _, text = name.partition(":")

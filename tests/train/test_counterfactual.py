@@ -1,0 +1,309 @@
+"""Counterfactual self-play: its labels, its fits, its rounds, and that nothing is lost."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import agents
+from agents.corrections import price
+from agents.engine_players import HEURISTIC, RANDOM
+from agents.labels import label_all
+from agents.models import (
+    BID_CHOICE,
+    BID_SITUATION,
+    CARD_CHOICE,
+    CARD_SITUATION,
+    TABLE_WORDS,
+    fitted,
+)
+from agents.policy import heuristic_action
+from ohhell_env import Rules
+from ohhell_env.engine import batch
+from ohhell_env.engine.layout import BID_BASE, NUM_BIDS, Phase, compile_rules, new_games
+from ohhell_env.errors import OhHellError, RulesError
+from tests.agents.test_counterfactual import corrected
+from train.__main__ import main
+from train.counterfactual.config import CounterfactualConfig, FitSettings
+from train.counterfactual.fitting import Correction, fit
+from train.counterfactual.folder import CounterfactualRun
+from train.counterfactual.notes import Company, Field, Labelled, Notes, label
+from train.counterfactual.run import begin, train
+from train.progress import measure
+
+TINY: dict[str, Any] = {
+    "rules": "escalating",
+    "decisions": 3000,
+    "rounds": 2,
+    "fit": {"epochs": 1, "minibatch": 256},
+    "report": {"deals": 20, "against": ["heuristic"]},
+}
+
+
+def config_of(**changes: Any) -> CounterfactualConfig:
+    return CounterfactualConfig.of(TINY | changes)
+
+
+# ------------------------------------------------------------------ labels
+
+
+def test_a_label_is_what_the_deal_brings() -> None:
+    """Where nobody strays, the player's own choice is labelled with what the deal really brought."""
+    compiled, models = compile_rules(Rules.preset("escalating", 4), "deal", 5), corrected()
+    checked = 0
+    for table in range(12):
+        games, chooser = new_games(1), new_games(1)
+        batch.seed_tables(games, np.uint64(5), np.uint64(table))
+        batch.seed_tables(chooser, np.uint64(6), np.uint64(table))
+        batch.begin_all(games, compiled)
+        start = games.copy()
+        cards, bids = (
+            Notes.empty(CARD_SITUATION, CARD_CHOICE),
+            Notes.empty(BID_SITUATION, BID_CHOICE),
+        )
+        tables = games, new_games(1), np.full((1, 4), HEURISTIC, np.int16)
+        wishes = np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
+        at = label_all(tables, compiled, models, chooser, wishes, tuple(cards), tuple(bids))
+        expected = own_choices(start, compiled, models)
+        found = [labels_of(notes, count) for notes, count in ((cards, at[0]), (bids, at[2]))]
+        for phase in (0, 1):
+            assert len(expected[phase]) == len(found[phase])
+            for (size, worth), labels in zip(expected[phase], found[phase], strict=True):
+                assert len(labels) == size
+                assert min(abs(labels - worth)) < 1e-5
+                checked += 1
+    assert checked > 100
+
+
+def labels_of(notes: Notes, decisions: int) -> list[np.ndarray]:
+    sizes = notes.sizes[:decisions].astype(int)
+    return np.split(notes.worth[: sizes.sum()], np.cumsum(sizes)[:-1])
+
+
+def own_choices(games: Any, compiled: Any, models: Any) -> list[list[tuple[int, float]]]:
+    """Plays a deal out; returns what each free decision brought in the end, cards then bids.
+
+    Distinct choices are counted as the player counts them: its values tell which it weighed.
+    """
+    from agents.card_play import card_values
+
+    row, made = games[0], []
+    while row["phase"] <= Phase.PLAY:
+        legal = int(row["legal"])
+        if legal & (legal - 1):
+            values = np.full(64, np.nan)
+            count = legal.bit_count()
+            if row["phase"] == Phase.PLAY:
+                card_values(row, compiled[0], models[0], values)
+                count = int((~np.isnan(values)).sum())
+            if count > 1:
+                made.append((int(row["phase"] == Phase.BID), count, int(row["seat"])))
+        batch.step_one(games, compiled, heuristic_action(row, compiled[0], models[0]))
+        row = games[0]
+    points = row["points"][:4].astype(float)
+    unit = price(compiled[0], int(row["hand_size"]))
+    found: list[list[tuple[int, float]]] = [[], []]
+    for phase, count, seat in made:
+        others = (points.sum() - points[seat]) / 3
+        found[phase].append((count, (points[seat] - others) / unit))
+    return found
+
+
+def test_labels_are_the_same_with_any_number_of_threads() -> None:
+    company = Company(corrected(), (Field((RANDOM,), 0.2),))
+    one, two = (label(config_of(threads=threads), company, 1) for threads in (1, 3))
+    assert one.decisions >= 3000
+    assert all_equal(one, two)
+    assert not all_equal(one, label(config_of(threads=1), company, 2))
+
+
+def all_equal(one: Labelled, two: Labelled) -> bool:
+    pairs = [(a, b) for x, y in zip(one, two, strict=True) for a, b in zip(x, y, strict=True)]
+    return all(np.array_equal(a, b) for a, b in pairs)
+
+
+def test_notes_stay_within_what_float16_holds() -> None:
+    rules = ["escalating", "pocha", "oh_pshaw", "nomination_whist", "plump", "british_oh_hell"]
+    notes = label(config_of(rules=rules, players=[2, 3, 4, 5, 6, 7, 8]), Company(corrected()), 1)
+    for part in notes:
+        assert np.isfinite(part.situations).all() and np.isfinite(part.choices).all()
+        assert np.abs(part.situations).max() <= 8 and np.abs(part.choices).max() <= 8
+        assert (part.sizes >= 2).all() and part.sizes.sum() == len(part.worth)
+    assert (notes.bids.numbers >= 0).all() and notes.bids.numbers.max() < NUM_BIDS
+    assert (notes.cards.numbers >= 0).all() and notes.cards.numbers.max() < BID_BASE
+
+
+# ------------------------------------------------------------------ fits
+
+
+def made_up(decisions: int) -> Notes:
+    """Returns notes in which the second input of a choice, and one bit of the table, decide."""
+    drawn = np.random.default_rng(1)
+    sizes = drawn.integers(2, 6, size=decisions).astype(np.int8)
+    choices = drawn.normal(size=(sizes.sum(), CARD_CHOICE)).astype(np.float32)
+    tables = np.zeros((decisions, TABLE_WORDS), np.uint64)
+    tables[:, 3] = drawn.integers(2, size=decisions)
+    sign = np.repeat(np.where(tables[:, 3] & np.uint64(1), 1.0, -1.0), sizes)
+    worth = choices[:, 0] + sign * choices[:, 1] + drawn.normal(0, 0.1, sizes.sum())
+    luck = np.repeat(drawn.normal(0, 5, decisions), sizes)  # shared by all choices: must not matter
+    numbers = drawn.integers(52, size=sizes.sum())
+    situations = drawn.normal(size=(decisions, CARD_SITUATION)).astype(np.float32)
+    return Notes(situations, tables, choices, numbers, (worth + luck).astype(np.float32), sizes)
+
+
+def test_a_fit_finds_what_decides() -> None:
+    torch.manual_seed(1)
+    network = Correction(CARD_SITUATION, CARD_CHOICE, BID_BASE)
+    notes, settings = made_up(6000), FitSettings(epochs=1, minibatch=256)
+    first = fit(network, notes, settings, 3e-3, 1)
+    last = fit(network, notes, FitSettings(epochs=12, minibatch=256), 3e-3, 2)
+    assert first > 1.5 and last < 0.3 * first
+
+
+def test_weights_go_into_models_and_back() -> None:
+    models = corrected()
+    network = Correction(BID_SITUATION, BID_CHOICE, NUM_BIDS)
+    network.take(models, "bid")
+    other = corrected(seed=9)
+    network.put(other, "bid")
+    assert np.array_equal(other["bid_table"], models["bid_table"])
+    assert np.array_equal(other["bid_out"], models["bid_out"])
+    assert not np.array_equal(other["card_out"], models["card_out"])
+
+
+def test_no_notes_change_nothing() -> None:
+    network = Correction(BID_SITUATION, BID_CHOICE, NUM_BIDS)
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    empty = Notes(*(array[:0] for array in Notes.empty(BID_SITUATION, BID_CHOICE)))
+    assert np.isnan(fit(network, empty, FitSettings(), 1e-3, 1))
+    assert all(torch.equal(before[name], value) for name, value in network.state_dict().items())
+
+
+# ------------------------------------------------------------------ runs
+
+
+def fingerprints(run: CounterfactualRun) -> list[str]:
+    return [player.fingerprint for player in run.rounds()]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> CounterfactualRun:
+    fields = [{"player": "random", "share": 0.1}, {"player": "past", "share": 0.2}]
+    run = begin(tmp_path_factory.mktemp("runs") / "a", config_of(fields=fields))
+    train(run, quiet=True)
+    return run
+
+
+def test_a_run_explains_itself(finished: CounterfactualRun) -> None:
+    names = {file.name for file in finished.path.iterdir()}
+    assert names == {"config.yaml", "versions.json", "metrics.csv", "rounds", "best", "last"}
+    lines = (finished.path / "metrics.csv").read_text().splitlines()
+    assert len(lines) == 3 and lines[0].startswith("round,decisions")
+    assert "over_heuristic_low" in lines[0]
+    player = agents.load(finished.path / "best")
+    assert player.kind == "counterfactual"
+    assert finished.config().rounds == 2
+
+
+def test_a_run_that_was_stopped_ends_as_an_unbroken_one(
+    finished: CounterfactualRun, tmp_path: Path
+) -> None:
+    whole = fingerprints(finished)
+    for leave in ("nothing of it", "half of it"):
+        copy = tmp_path / leave
+        shutil.copytree(finished.path, copy)
+        weights = copy / "rounds" / "2" / "weights.safetensors"
+        if leave == "half of it":
+            weights.write_bytes(weights.read_bytes()[:1000])
+        else:
+            shutil.rmtree(copy / "rounds" / "2")
+        (copy / "metrics.csv").unlink()
+        shutil.rmtree(copy / "best")
+        again = CounterfactualRun.open(copy)
+        assert len(again.rounds()) == 1
+        train(again, quiet=True)
+        assert fingerprints(again) == whole
+        assert (copy / "metrics.csv").exists() and (copy / "best").is_dir()
+
+
+def test_another_seed_is_another_player(finished: CounterfactualRun, tmp_path: Path) -> None:
+    run = begin(tmp_path / "b", config_of(seed=2, rounds=1))
+    train(run, quiet=True)
+    assert fingerprints(run)[0] != fingerprints(finished)[0]
+    assert train(run, quiet=True)[0].fingerprint == fingerprints(run)[0]  # nothing is left to do
+
+
+def test_it_can_begin_with_another_player(finished: CounterfactualRun, tmp_path: Path) -> None:
+    config = config_of(rounds=1, start=str(finished.path / "best"))
+    run = begin(tmp_path / "c", config)
+    train(run, quiet=True)
+    assert fingerprints(run)[0] not in fingerprints(finished)
+    with pytest.raises(RulesError, match="of this kind"):
+        begin(tmp_path / "d", config_of(start="heuristic"))
+    assert not (tmp_path / "d").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"rules": "oh_hel"}, "oh_hell"),
+        ({"players": 9}, "2 to 8"),
+        ({"players": [3, 1]}, "2 to 8"),
+        ({"hand_size": 0}, "1 to 26"),
+        ({"rounds": 0}, "rounds"),
+        ({"round": 3}, "unknown setting 'round': did you mean 'rounds'"),
+        ({"fields": [{"player": "heuristic", "share": 1.5}]}, "share"),
+        ({"fields": [{"player": "random", "share": 0.6}] * 2}, "more than 1"),
+        ({"fields": [{"player": "nobody", "share": 0.1}]}, "unknown player"),
+        ({"fields": [{"player": "search", "share": 0.1}]}, "does not live in the engine"),
+        ({"bids": 0, "cards": 0}, "nothing to learn"),
+        ({"report": {"against": ["nobody"]}}, "unknown player"),
+        ({"method": "ppo"}, "method"),
+    ],
+)
+def test_settings_that_cannot_be_are_told_and_leave_nothing(
+    tmp_path: Path, changes: dict[str, Any], expected: str
+) -> None:
+    with pytest.raises(OhHellError, match=expected):
+        begin(tmp_path / "x", config_of(**changes))
+    assert not (tmp_path / "x").exists()
+
+
+def test_of_several_rules_those_are_taken_that_go_together() -> None:
+    cells = config_of(rules=["escalating", "plump"], players=[2, 6]).cells()
+    assert [(rules.name, rules.players) for rules, _ in cells] == [
+        ("escalating", 6),
+        ("plump", 2),
+    ] or {(rules.name, rules.players) for rules, _ in cells} >= {("plump", 2), ("escalating", 6)}
+
+
+def test_the_command_line_trains_resumes_and_refuses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out = tmp_path / "tiny.yaml", tmp_path / "run"
+    file.write_text(config_of(rounds=1).to_yaml())
+    assert main(["fit", "--config", str(file), "--out", str(out)]) == 0
+    assert "labelled decisions of 1 rounds" in capsys.readouterr().out
+    assert main(["resume", str(out)]) == 0
+    assert "is finished" in capsys.readouterr().out
+    assert main(["fit", "--config", str(file), "--out", str(out)]) != 0
+    assert "is there already" in capsys.readouterr().err
+    file.write_text("method: guessing\n")
+    assert main(["fit", "--config", str(file), "--out", str(tmp_path / "y")]) != 0
+    error = capsys.readouterr().err
+    assert "method" in error and "counterfactual" in error and "Traceback" not in error
+
+
+@pytest.mark.slow
+def test_it_learns_to_beat_the_heuristic_player(tmp_path: Path) -> None:
+    config = config_of(decisions=250_000, rounds=1, fit={"epochs": 4}, hand_size=8)
+    run = begin(tmp_path / "run", config)
+    player = train(run, quiet=True)[-1]
+    found = measure(player, agents.make("heuristic"), Rules.preset("escalating", 4), 2000, 7, 8)
+    assert found.low > 0.8
+    assert fitted()["corrected"][0] == 0  # the heuristic player itself is as it was
