@@ -53,7 +53,7 @@ def config_of(**changes: Any) -> CounterfactualConfig:
 
 
 def test_a_label_is_what_the_deal_brings() -> None:
-    """Where nobody strays, the player's own choice is labelled with what the deal really brought."""
+    """Where nobody strays, the player's own choice is labelled with what the deal brought."""
     compiled, models = compile_rules(Rules.preset("escalating", 4), "deal", 5), corrected()
     checked = 0
     for table in range(12):
