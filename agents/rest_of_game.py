@@ -2,7 +2,7 @@
 
 The model: in every deal to come each seat gains the same on average, plus a normal number of its
 own; what a seat gains in one deal does not depend on the others, nor on the scores. How far the
-gains spread is estimated from games that the heuristic player plays against itself.
+gains spread is estimated from games that the policy of the search plays against itself.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.engine_players import HEURISTIC, play_on
-from agents.models import fitted
+from agents.search_policy import SearchPolicy
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import compile_rules, new_games
 from ohhell_env.rules import Rules
@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 
 @functools.lru_cache(maxsize=64)
-def _played(rules: Rules) -> tuple[Floats, Floats]:
+def _played(rules: Rules, policy: SearchPolicy) -> tuple[Floats, Floats]:
     """Returns mean gain and variance by place in the schedule, from self-play.
 
     The variance is that of a seat's own number: of points less the mean of the table, times
@@ -41,7 +41,7 @@ def _played(rules: Rules) -> tuple[Floats, Floats]:
     batch.begin_all(games, compiled)
     log = np.zeros((tables, deals + MAX_EXTRA_DEALS, 2 + 2 * players), np.int8)
     seats = np.full((tables, players), HEURISTIC, np.int16)
-    play_on(games, compiled, fitted(), seats, np.zeros((tables, players), np.uint64), log)
+    play_on(games, compiled, policy.models, seats, np.zeros((tables, players), np.uint64), log)
     table = compiled["points"][0]
     means, variances = np.zeros(deals), np.zeros(deals)
     for deal in range(deals):
@@ -60,11 +60,12 @@ class RestOfGame:
 
     Args:
         rules: The rules of the game.
+        policy: Whose games show how far gains spread.
     """
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: Rules, policy: SearchPolicy) -> None:
         self._players, self._target = rules.players, rules.end.target
-        self._means, self._variances = _played(rules)
+        self._means, self._variances = _played(rules, policy)
 
     def deviation(self, deal: int, scores: NDArray[np.int32]) -> float:
         """Returns the standard deviation of a seat's points after the deal at hand.

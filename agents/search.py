@@ -18,11 +18,11 @@ from agents.base import Actions, Bytes, Words, split_observation
 from agents.engine_players import HEURISTIC, RANDOM
 from agents.explanation import Explanation, explain_tally
 from agents.heuristic import HeuristicAgent
-from agents.models import fitted
 from agents.rest_of_game import RestOfGame
 from agents.saved import FORMAT, AgentPath, as_path, plain_state, read_state, restore, write_whole
 from agents.search_beliefs import BELIEF, begin_beliefs
 from agents.search_flat import best_action, search_worlds
+from agents.search_policy import HEURISTIC_POLICY, SearchPolicy, find_policy
 from agents.search_settings import SearchSettings, read_settings, spelled
 from agents.search_table import (
     NUM_ROWS,
@@ -31,7 +31,7 @@ from agents.search_table import (
     TALLY,
     VIEW,
     begin_question,
-    expect_bids,
+    expect,
     policy_one,
 )
 from agents.search_tree import NODE, most_visited, search_tree
@@ -57,6 +57,9 @@ class SearchAgent(HeuristicAgent):
         seed: Starts the agent's own random numbers; None: taken from the system.
         settings: How to search; None: the usual settings.
 
+    Raises:
+        CheckpointError: The policy cannot be loaded.
+
     >>> from ohhell_env import BatchedOhHell
     >>> tables = BatchedOhHell(2, "oh_hell", seed=1)
     >>> tables.reset()
@@ -72,7 +75,12 @@ class SearchAgent(HeuristicAgent):
     def __init__(self, seed: int | None = None, settings: SearchSettings | None = None) -> None:
         super().__init__(seed)
         self.settings = SearchSettings() if settings is None else settings
-        self._desk = _Desk(self.settings)
+        self._desk = _Desk(self.settings, find_policy(self.settings.policy, self.settings.playout))
+
+    @property
+    def models(self) -> Rows:
+        """What its policy reckons with: a ``MODELS`` row."""
+        return self._desk.policy.models[:1]
 
     @property
     def one_by_one(self) -> bool:
@@ -81,8 +89,8 @@ class SearchAgent(HeuristicAgent):
 
     @property
     def fingerprint(self) -> str:
-        """The settings that are not the usual ones."""
-        return spelled(self.settings)
+        """The settings that are not the usual ones, and what tells a learned policy from others."""
+        return f"{spelled(self.settings)} {self._desk.policy.fingerprint}".strip()
 
     @property
     def depends_on_clock(self) -> bool:
@@ -95,7 +103,7 @@ class SearchAgent(HeuristicAgent):
         super().begin(rules, seat)
         if self.settings.objective == "win" and self.rules != before:
             assert self.rules is not None
-            self._desk.rest = RestOfGame(self.rules)
+            self._desk.rest = RestOfGame(self.rules, self._desk.policy)
 
     def choose(
         self, observations: Bytes, action_masks: Bytes, words: Words, deterministic: bool, /
@@ -147,6 +155,7 @@ class SearchAgent(HeuristicAgent):
         """Writes the agent to a file, whole or not at all."""
         state = {"type": self.kind, "format": FORMAT, "random": plain_state(self._random)}
         state["settings"] = to_plain(self.settings)
+        state["policy"] = self._desk.policy.fingerprint
         write_whole(as_path(path), json.dumps(state, indent=1, sort_keys=True) + "\n")
 
     @classmethod
@@ -163,6 +172,11 @@ class SearchAgent(HeuristicAgent):
             agent = cls(0, read_settings("", values))
         except OhHellError as error:
             raise CheckpointError(f"{path}: {error}") from None
+        if state.get("policy") != agent._desk.policy.fingerprint:
+            raise CheckpointError(
+                f"{path}: the policy {agent.settings.policy!r} has other weights now than when the "
+                "player was saved; save it anew"
+            )
         restore(agent._random, state.get("random"), path)
         return agent
 
@@ -172,10 +186,11 @@ class _Desk:
 
     Args:
         settings: How to search.
+        policy: Whose reckoning it relies on.
     """
 
-    def __init__(self, settings: SearchSettings) -> None:
-        self.settings = settings
+    def __init__(self, settings: SearchSettings, policy: SearchPolicy) -> None:
+        self.settings, self.policy = settings, policy
         self.rest: RestOfGame | None = None
         self.games: Rows = new_games(NUM_ROWS)
         self.hidden: Rows = engine_rows(np.zeros(1, HIDDEN))
@@ -188,7 +203,7 @@ class _Desk:
 
     def _write_plan(self) -> None:
         settings, plan = self.settings, self.plan
-        plan["player"] = HEURISTIC if settings.playout == "heuristic" else RANDOM
+        plan["player"] = RANDOM if settings.playout == "random" else HEURISTIC
         plan["objective"] = OBJECTIVES.index(settings.objective)
         plan["others"] = settings.others == "tree"
         for name in ("inference", "chains", "swaps", "floor", "race", "spoil"):
@@ -202,7 +217,7 @@ class _Desk:
     def ask(self, question: tuple[Bytes, Bytes, int, Rows], rules: Rows, word: np.uint64) -> None:
         """Searches one question: views, masks, which of them, and their sections."""
         started = time.perf_counter()
-        self.models, self.rules = fitted(), rules
+        self.rules = rules
         begin_question(*question, rules, self.games, self.hidden, self.tally, word)
         view = self.games[VIEW]
         by_policy = view["phase"] == _BID and self.settings.bids == "policy"
@@ -224,21 +239,33 @@ class _Desk:
             return int(best_action(self.tally, self.plan))
         if int(self.tally["count"][0]) == 1:
             return int(self.tally["actions"][0, 0])
-        return int(policy_one(self.games, self.rules, self.models))
+        return int(policy_one(self.games, self.rules, self.policy.models))
 
     def notes(self) -> list[str]:
         """Returns what is to be known of the last question beside its values."""
-        state, notes = int(self.hidden["state"][0]), list[str]()
+        state, notes, policy = int(self.hidden["state"][0]), list[str](), self.policy.name
         if state == IMPOSSIBLE:
-            notes.append("no deal has as many cards as this view: decided as the heuristic player")
+            notes.append(f"no deal has as many cards as this view: decided as {policy} does")
         elif not self.searched and int(self.tally["count"][0]) == 1:
             notes.append("there is no other choice")
         elif not self.searched:
-            notes.append("bid as the heuristic player does (bids=search would search)")
+            notes.append(f"bid as {policy} does (bids=search would search)")
         elif state == LOOSE:
             notes.append("no deal fits all that was played: worlds keep only the numbers of cards")
-        if self.searched and self.settings.ms is not None:
-            notes.append(f"searched for {self.settings.ms:g} ms: another time it may differ")
+        return notes + self._notes_of_search() if self.searched else notes
+
+    def _notes_of_search(self) -> list[str]:
+        """Returns what is to be known of how the last question was searched."""
+        settings, notes = self.settings, list[str]()
+        if settings.ms is not None:
+            notes.append(f"searched for {settings.ms:g} ms: another time it may differ")
+        if settings.policy != HEURISTIC_POLICY:
+            notes.append(f"policy: {settings.policy}")
+        weight = float(self.plan["prior"][0]) if settings.method == "flat" else 0.0
+        if weight > 0.0:
+            notes.append(
+                f"to these values come {weight:g} worlds' worth of what it expected before"
+            )
         return notes
 
     def _weigh(self, view: np.void, rules: Rows) -> None:
@@ -247,10 +274,9 @@ class _Desk:
         self.plan["temperature"] = self.settings.temperature * price / _USUAL_PRICE
         unit = 0.5 if self.settings.objective == "win" else price
         self.plan["price"] = unit
-        expects = view["phase"] == _BID and self.settings.objective != "win"
-        self.plan["prior"] = self.settings.prior if expects else 0.0
-        if expects:
-            expect_bids(self.games, rules, self.models, self.plan, self.tally)
+        self.plan["prior"] = self.settings.prior_for(view["phase"] == _BID)
+        if self.plan["prior"][0] > 0.0:
+            expect(self.games, rules, self.policy.models, self.plan, self.tally)
         self.plan["exploration"] = self.settings.exploration * unit
         if self.rest is not None:
             self.plan["rest_sd"] = self.rest.deviation(int(view["deal"]), view["scores"])
@@ -259,7 +285,7 @@ class _Desk:
         return (
             self.games,
             self.rules,
-            self.models,
+            self.policy.models,
             self.plan,
             self.hidden,
             self.belief,

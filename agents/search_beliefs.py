@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from agents.policy import bid_values
+from agents.bidding import bid_values
 from agents.search_table import BIDDING, VIEW
 from agents.worlds import HOLDERS, by_chance, chance, draw_world, exchange, planned_source
 from ohhell_env.engine import kernel

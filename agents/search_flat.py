@@ -25,7 +25,7 @@ def search_worlds(games, rules, models, plan, hidden, belief, tally, worlds):
     Args:
         games: ``GAME`` rows (NUM_ROWS,), the desk of the question.
         rules: ``RULES`` row.
-        models: ``MODELS`` row.
+        models: ``MODELS`` rows (2,): whose reckoning counts, and who plays the deals out.
         plan: ``PLAN`` row.
         hidden: ``HIDDEN`` row.
         belief: ``BELIEF`` row.
@@ -39,12 +39,12 @@ def search_worlds(games, rules, models, plan, hidden, belief, tally, worlds):
     told, row = tally[0], games[PLAYED]
     for _ in range(worlds):
         next_world(games, rules[0], models[0], plan[0], hidden[0], belief[0], hands)
-        open_world(games, rules[0], models[0], plan[0], hidden[0], hands)
+        open_world(games, rules[0], models[1], plan[0], hidden[0], hands)
         for place in range(told.count):
             if told.alive[place]:
                 games[PLAYED] = games[WORLD]
                 move(row, rules[0], told.actions[place])
-                play_out(row, rules[0], models[0], plan[0], hidden[0])
+                play_out(row, rules[0], models[1], plan[0], hidden[0])
                 values[place] = worth(row, rules[0], plan[0], 0)
                 note(told, place, values[place], np.int64(row.tricks_won[0]))
         told.worlds += 1

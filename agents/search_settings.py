@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from agents.search_beliefs import MOST_CHAINS
+from agents.search_policy import HEURISTIC_POLICY
 from ohhell_env.errors import OhHellError, RulesError
 from ohhell_env.settings import field_types, with_values
 
@@ -15,12 +17,19 @@ _WORK = 12_000
 """Cards times cards times seats that are played out for a decision as a rule."""
 _FEWEST, _ENOUGH = 16, 240
 """Usual worlds at least and at most."""
+_LEARNED = 2.5
+"""How much longer a player that learned takes to decide than the heuristic player."""
+_CARD_PRIOR = 60.0
+"""Worlds' worth of what a player that learned expects of cards."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchSettings:
     """How the search player searches."""
 
+    policy: str = HEURISTIC_POLICY
+    """Whose reckoning weighs bids, says what to expect of each action and plays the deals out:
+    "heuristic", or a counterfactual player, as "zoo:NAME" or by the path of its checkpoint."""
     method: Literal["flat", "tree"] = "flat"
     """Every action in the same worlds ("flat"), or information-set tree search ("tree")."""
     worlds: int | None = None
@@ -34,9 +43,10 @@ class SearchSettings:
     """Milliseconds for a decision instead of a number of worlds or iterations. What is decided then
     depends on the machine."""
     bids: Literal["search", "policy"] = "search"
-    """Whether bids are searched like cards, or are those of the heuristic player."""
-    playout: Literal["heuristic", "random"] = "heuristic"
-    """Who plays the deals out."""
+    """Whether bids are searched like cards, or are those of the policy."""
+    playout: Literal["policy", "heuristic", "random"] = "policy"
+    """Who plays the deals out: a policy that learned plays better than the heuristic player, which
+    plays more deals in the same time."""
     objective: Literal["points", "relative", "win"] = "relative"
     """Own points of the deal, own points less a part of the others', or the share of the win in the
     whole game."""
@@ -57,9 +67,12 @@ class SearchSettings:
     race: float = 2.0
     """Standard errors behind the best at which an action is dropped ("flat"); 0: never."""
     prior: float = 80.0
-    """Where bids are searched for points: what the heuristic player expects of a bid counts as so
-    many worlds ("flat"), and bids that it finds hopeless are not tried. 0: all are, and its
-    expectation does not count."""
+    """Where bids are searched for points: what the policy expects of a bid counts as so many worlds
+    ("flat"), and bids that it finds hopeless are not tried. 0: all are, and its expectation does
+    not count."""
+    card_prior: float | None = None
+    """The same for cards; none: 60 for a policy that learned, 0 for the heuristic player, which
+    knows less of cards than of bids."""
     exploration: float = 0.7
     """How far the tree tries what looks worse, in units of the price of a missed bid."""
     others: Literal["policy", "tree"] = "policy"
@@ -80,8 +93,26 @@ class SearchSettings:
         if self.worlds is not None:
             return self.worlds
         work = cards * cards * players * (2 if bidding else 1)
+        if self._learned and self.playout == "policy":
+            work *= _LEARNED
         usual = min(max(_WORK / work, _FEWEST), _ENOUGH)
         return max(round(self.effort * usual), 1)
+
+    def prior_for(self, bidding: bool) -> float:
+        """Returns for how many worlds the expectation of the policy counts at a decision.
+
+        Args:
+            bidding: Whether it is to bid.
+        """
+        if self.objective == "win":  # another unit than what it expects
+            return 0.0
+        if bidding:
+            return self.prior
+        return self.card_prior if self.card_prior is not None else _CARD_PRIOR * self._learned
+
+    @property
+    def _learned(self) -> bool:
+        return self.policy != HEURISTIC_POLICY
 
     def __post_init__(self) -> None:
         """Checks the ranges.
@@ -106,6 +137,8 @@ class SearchSettings:
         _check("floor", self.floor, 1e-6, 1.0)
         _check("race", self.race, 0.0, 1e6)
         _check("prior", self.prior, 0.0, 1e6)
+        if self.card_prior is not None:
+            _check("card_prior", self.card_prior, 0.0, 1e6)
         _check("spoil", self.spoil, 0.0, 1.0)
         _check("exploration", self.exploration, 0.0, 1e6)
 
@@ -131,15 +164,17 @@ def read_settings(text: str, values: Mapping[str, Any]) -> SearchSettings:
         name, equals, value = part.partition("=")
         if not equals or not value:
             raise OhHellError(
-                f"search: settings are name=value with commas between them, got {part!r}"
+                f"search: settings are name=value with commas between them, got {part!r}; a path "
+                "with a comma in it is handed over as a keyword, make('search', policy=...)"
             )
         if name in given:
             raise OhHellError(f"search: the setting {name!r} is given twice")
         given[name] = _plain(name, value)
-    for name in values:
+    for name, value in values.items():
         if name in given:
             raise OhHellError(f"search: the setting {name!r} is given twice")
-    return with_values(SearchSettings(), given | dict(values), "search")
+        given[name] = str(value) if isinstance(value, Path) else value
+    return with_values(SearchSettings(), given, "search")
 
 
 def _plain(name: str, text: str) -> Any:
@@ -166,4 +201,8 @@ def spelled(settings: SearchSettings) -> str:
         for name in field_types(SearchSettings)
         if (value := getattr(settings, name)) != getattr(usual, name)
     }
-    return ",".join(f"{name}={str(value).lower()}" for name, value in changed.items())
+    return ",".join(f"{name}={_spelled(value)}" for name, value in changed.items())
+
+
+def _spelled(value: Any) -> str:
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)

@@ -12,9 +12,11 @@ import math
 
 import numpy as np
 
+from agents.bidding import bid_values
+from agents.card_play import card_values
 from agents.chances import distinct, look
 from agents.engine_players import HEURISTIC, random_action
-from agents.policy import bid_values, heuristic_action
+from agents.policy import heuristic_action
 from agents.view import view_to_row
 from agents.worlds import read_hidden, set_trump
 from ohhell_env.engine import kernel
@@ -46,7 +48,7 @@ PLAN = np.dtype(
         ("floor", _F8),
         ("race", _F8),  # standard errors behind the best at which an action is dropped; 0: never
         ("rest_sd", _F8),  # of a seat's points in the deals after this one; 0: there is none
-        ("prior", _F8),  # worlds' worth of weight of the heuristic player's own values of bids
+        ("prior", _F8),  # worlds' worth of weight of what the policy expects of the actions
         ("price", _F8),  # of missing a usual bid by one trick, in units of the objective
         ("exploration", _F8),  # of the tree, in units of the objective
         ("others", _I8),  # 1: the tree branches at other seats, too; 0: they play as in play-outs
@@ -58,7 +60,7 @@ TALLY = np.dtype(
     [
         ("count", _I8),  # actions
         ("actions", _I8, MOST_ACTIONS),  # their codes
-        ("prior", _F8, MOST_ACTIONS),  # what the heuristic player expects of each bid
+        ("prior", _F8, MOST_ACTIONS),  # what the policy expects of each action
         ("worlds", _I8),
         ("alive", _I8, MOST_ACTIONS),  # 0: not tried, or dropped from the race
         ("visits", _I8, MOST_ACTIONS),  # deals played out after an action
@@ -125,24 +127,30 @@ def clear(tally):
 
 @entry
 def policy_one(games, rules, models):
-    """Returns what the heuristic player does in the question's place."""
+    """Returns what the policy does in the question's place."""
     return heuristic_action(games[VIEW], rules[0], models[0])
 
 
 @entry
-def expect_bids(games, rules, models, plan, tally):
-    """Notes what the heuristic player expects of each bid, and leaves out those it finds hopeless.
+def expect(games, rules, models, plan, tally):
+    """Notes what the policy expects of each action, and leaves out those that it finds hopeless.
 
-    Nothing is left out where its expectation counts for nothing.
+    Where it does not weigh them all, because one is plain to it, its expectation does not count.
     """
-    values = np.empty(NUM_BIDS)
-    bid_values(games[VIEW], rules[0], models[0], values)
-    told, most = tally[0], -math.inf
+    values, told, most = np.empty(BID_BASE + NUM_BIDS), tally[0], -math.inf
+    if games[VIEW].phase == _BID:
+        bid_values(games[VIEW], rules[0], models[0], values[BID_BASE:])
+    else:
+        card_values(games[VIEW], rules[0], models[0], values[:BID_BASE])
     for place in range(told.count):
-        told.prior[place] = values[told.actions[place] - BID_BASE]
+        told.prior[place] = values[told.actions[place]]
+        if np.isnan(told.prior[place]):
+            told.prior[:] = 0.0
+            plan[0].prior = 0.0
+            return
         most = max(most, told.prior[place])
     for place in range(told.count):
-        if plan[0].prior > 0.0 and told.prior[place] < most - _HOPELESS * plan[0].price:
+        if told.prior[place] < most - _HOPELESS * plan[0].price:
             told.alive[place] = 0
 
 

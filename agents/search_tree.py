@@ -59,7 +59,7 @@ def search_tree(games, rules, models, plan, hidden, belief, tally, nodes, used, 
     Args:
         games: ``GAME`` rows (NUM_ROWS,), the desk of the question.
         rules: ``RULES`` row.
-        models: ``MODELS`` row.
+        models: ``MODELS`` rows (2,): whose reckoning counts, and who plays the deals out.
         plan: ``PLAN`` row.
         hidden: ``HIDDEN`` row.
         belief: ``BELIEF`` row.
@@ -76,11 +76,11 @@ def search_tree(games, rules, models, plan, hidden, belief, tally, nodes, used, 
     first = allowed(games[VIEW], told)
     for _ in range(iterations):
         next_world(games, rules[0], models[0], plan[0], hidden[0], belief[0], hands)
-        open_world(games, rules[0], models[0], plan[0], hidden[0], hands)
+        open_world(games, rules[0], models[1], plan[0], hidden[0], hands)
         games[PLAYED] = games[WORLD]
         row.legal = first
-        depth, used = _descend(row, rules[0], models[0], plan[0], hidden[0], nodes, used, path)
-        play_out(row, rules[0], models[0], plan[0], hidden[0])
+        depth, used = _descend(row, rules[0], models[1], plan[0], hidden[0], nodes, used, path)
+        play_out(row, rules[0], models[1], plan[0], hidden[0])
         for step in range(depth):
             node = nodes[path[step]]
             node.visits += 1

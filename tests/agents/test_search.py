@@ -17,6 +17,7 @@ import agents
 from agents import SearchAgent, SearchSettings
 from agents.rest_of_game import RestOfGame
 from agents.search import missed_price
+from agents.search_policy import find_policy
 from ohhell_env import BatchedOhHell
 from ohhell_env.cards import parse_card
 from ohhell_env.engine import batch
@@ -368,7 +369,7 @@ def test_with_the_last_deal_only_the_win_counts() -> None:
 
 def test_the_rest_of_a_game_gets_smaller() -> None:
     rules = Rules.preset("escalating", 4)
-    rest = RestOfGame(rules)
+    rest = RestOfGame(rules, find_policy("heuristic"))
     scores = np.zeros(8, np.int32)
     spread = [rest.deviation(deal, scores) for deal in range(len(rest._means))]
     assert spread[-1] == 0.0
