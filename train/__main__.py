@@ -19,6 +19,10 @@ PROGRAM = Program(
         "fit": Command("train.cli:fit", "Train a player by self-play."),
         "resume": Command("train.cli:resume", "Go on with a run that was interrupted."),
         "tournament": Command("train.tournament.cli:tournament", "Play players on the same deals."),
+        "bidding": Command(
+            "train.bidding.cli:bidding", "See what a player bids, makes and foretells."
+        ),
+        "card": Command("train.card:card", "Write a player's card: training, strength."),
         "heuristic": Command("train.heuristic:heuristic", "Fit the heuristic player's models."),
         "exact": Command("train.exact.cli:exact", "Measure players against exact solutions."),
         "bench": Command("train.bench:bench", "Measure how fast training and tournaments are."),
