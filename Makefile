@@ -5,15 +5,19 @@
 #   VARIANT   the variant to train, any name that `rules` lists           make train VARIANT=kachuful
 #   PLAYERS   players at the table, if not the variant's own number       make train PLAYERS=5
 #   ARGS      more arguments for pytest, train or bench                   make test ARGS="-k hook -x"
+#   WORKERS   processes that run the tests; 0 runs them in one            make test WORKERS=0 ARGS="--pdb"
 
 PYTHON ?= python3
 VENV ?= .venv
 VARIANT ?= oh_hell
 PLAYERS ?=
 ARGS ?=
+WORKERS ?= 2
 
 LOWEST_VENV ?= .venv-lowest
 BIN := $(VENV)/bin
+# A file's tests stay together: they share what they have set up.
+SHARED := -n $(WORKERS) --dist loadfile
 
 # The stamps carry the version, so that a new version is installed anew and its metadata is right.
 VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' ohhell_env/__init__.py)
@@ -61,11 +65,11 @@ train: $(INSTALLED)  ## train by self-play, then a tournament against the baseli
 
 .PHONY: test
 test: $(INSTALLED)  ## run the tests, without the slow ones (under 5 minutes on 2 cores)
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest $(SHARED) $(ARGS)
 
 .PHONY: test-all
 test-all: $(BENCH_INSTALLED) test-interpreted test-bounds  ## run every test, also interpreted and bounds-checked
-	@$(BIN)/python -m pytest -m "slow or not slow" $(ARGS)
+	@$(BIN)/python -m pytest $(SHARED) -m "slow or not slow" $(ARGS)
 
 .PHONY: test-interpreted
 test-interpreted: $(INSTALLED)  ## run the engine's tests with numba switched off
@@ -84,7 +88,7 @@ $(LOWEST_INSTALLED): pyproject.toml constraints-lowest.txt
 
 .PHONY: test-lowest
 test-lowest: $(LOWEST_INSTALLED)  ## run the tests with the oldest supported versions
-	@NUMBA_CACHE_DIR="$(CURDIR)/.numba_cache_lowest" $(LOWEST_VENV)/bin/python -m pytest $(ARGS)
+	@NUMBA_CACHE_DIR="$(CURDIR)/.numba_cache_lowest" $(LOWEST_VENV)/bin/python -m pytest $(SHARED) $(ARGS)
 
 .PHONY: lint
 lint: $(INSTALLED)  ## check style and spelling

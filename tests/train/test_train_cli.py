@@ -36,7 +36,10 @@ def mistake(capsys: Output, *args: str) -> str:
         (["fit", "--fast"], "No such option: --fast"),
         (["fit", "--variant", "oh_hel"], "unknown variant 'oh_hel': did you mean 'oh_hell'"),
         (["fit", "--variant", "pocha", "--players", "9"], "players"),
-        (["fit", "--set", "ppo.epoch=1"], "did you mean 'ppo.epochs'"),
+        (["fit", "--set", "fit.epoch=1"], "did you mean 'fit.epochs'"),
+        (["fit", *SMOKE, "--set", "ppo.epoch=1"], "did you mean 'ppo.epochs'"),
+        (["quick", "--set", "ppo.epoch=1"], "did you mean 'ppo.epochs'"),
+        (["quick", "--set", "epochs=1"], "unknown setting 'epochs'"),
         (["fit", "--set", "ppo.epochs"], "write key=value"),
         (["fit", "--config", "none.yaml"], "cannot read settings from 'none.yaml'"),
         (["resume", "nowhere"], "nowhere: no training run here"),
@@ -79,15 +82,27 @@ def test_quick_trains_and_plays_a_tournament(capsys: Output) -> None:
     args = ["quick", *SMOKE, "--variant", "kachuful", "--deals", "10"]
     assert cli.main(args) == 0
     results = json.loads(Path("runs/quick-kachuful/tournament/results.json").read_text())
-    assert set(results["entrants"]) == {"learned", "random", "heuristic"}
+    assert set(results["entrants"]) == {"ppo", "random", "heuristic"}
     assert "after 4,096 decisions" in capsys.readouterr().out
 
     assert cli.main(args) == 0
     assert "is trained already" in capsys.readouterr().out
     assert cli.main([*args, "--players", "3"]) == 0
-    assert "other settings is kept in runs/quick-kachuful.old-1" in capsys.readouterr().out
+    assert "other settings is kept in runs/quick-kachuful/ppo.old-1" in capsys.readouterr().out
     results = json.loads(Path("runs/quick-kachuful/tournament/results.json").read_text())
     assert results["players"] == 3
+
+
+def test_quick_trains_several_players(capsys: Output) -> None:
+    tiny = "method: counterfactual\nrounds: 1\ndecisions: 2000\nfit: {epochs: 1}\n"
+    Path("tiny.yaml").write_text(tiny + "report: {deals: 10}\n")
+    args = ["quick", *SMOKE, "--config", "tiny.yaml", "--variant", "kachuful", "--deals", "10"]
+    assert cli.main([*args, "--set", "laps=7"]) == 0  # PPO alone has laps
+    assert "labelled decisions of 1 round" in capsys.readouterr().out
+    results = json.loads(Path("runs/quick-kachuful/tournament/results.json").read_text())
+    assert set(results["entrants"]) == {"ppo", "counterfactual", "random", "heuristic"}
+    assert cli.main([*args, "--set", "laps=7"]) == 0
+    assert capsys.readouterr().out.count("is trained already") == 2
 
 
 def test_the_module_runs_and_ends_with_a_status() -> None:

@@ -13,6 +13,7 @@ import torch
 from ohhell_env.cli_rules import parse_changes
 from train.cli import CONFIGS
 from train.config import Config
+from train.counterfactual.config import CounterfactualConfig
 from train.selfplay import keeping_global_chance
 
 ROOT = Path(__file__).parent.parent.parent
@@ -38,7 +39,8 @@ def test_every_setting_that_is_named_is_one() -> None:
         name, _, value = change.partition("=")
         text = value.replace("runs/x/best", "heuristic")
         needed = {"more_players": ["layout=universal"], "ppo.pull": ["start=runs/x/best"]}
-        Config.load(None, parse_changes([f"{name}={text}", *needed.get(name, [])]))
+        settings = Config if name.partition(".")[0] in Config.model_fields else CounterfactualConfig
+        settings.load(None, parse_changes([f"{name}={text}", *needed.get(name, [])]))
     for name in re.findall(r"`((?:opponents|pool|report|network|ppo)\.[a-z_]+)`", TEXT):
         section, _, field = name.partition(".")
         assert field in type(getattr(Config(), section)).model_fields, name
