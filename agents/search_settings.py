@@ -71,8 +71,7 @@ class SearchSettings:
     ("flat"), and bids that it finds hopeless are not tried. 0: all are, and its expectation does
     not count."""
     card_prior: float | None = None
-    """The same for cards; none: 60 for a policy that learned, 0 for the heuristic player, which
-    knows less of cards than of bids."""
+    """The same for cards; none: 60 for a policy that learned, 0 for the heuristic player."""
     exploration: float = 0.7
     """How far the tree tries what looks worse, in units of the price of a missed bid."""
     others: Literal["policy", "tree"] = "policy"
