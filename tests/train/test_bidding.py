@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-import agents
+from agents import HeuristicAgent
 from ohhell_env.cards import parse_card
 from ohhell_env.engine.batch import observe_one
 from ohhell_env.engine.encode import MARGIN, new_buffer
@@ -79,12 +79,8 @@ def test_bids_are_those_of_the_tournaments_own_records(field: str | None) -> Non
 
 
 def test_a_player_in_every_seat_meets_each_deal_once() -> None:
-    found = play_bids(
-        Deals(RULES, 3),
-        *make_entrants([("a", "heuristic"), ("b", "random")], RULES, 3)[:1],
-        None,
-        40,
-    )
+    one, _ = make_entrants([("a", "heuristic"), ("b", "random")], RULES, 3)
+    found = play_bids(Deals(RULES, 3), one, None, 40)
     tricks = np.bincount(found["block"], weights=found["tricks"])
     sizes = [found["hand_size"][found["block"] == block][0] for block in range(40)]
     assert tricks.tolist() == sizes
@@ -94,7 +90,7 @@ def test_a_player_in_every_seat_meets_each_deal_once() -> None:
 def test_forecasts_are_what_the_player_explains_at_the_table() -> None:
     deals = Deals(NO_PAY_FOR_MISSES, 4, 3)
     report = look("heuristic", "self", deals, 6)
-    player = agents.make("heuristic")
+    player = HeuristicAgent()
     player.begin(deals.rules)
     layout = layout_of(deals.rules)
     for block in range(6):
