@@ -231,6 +231,13 @@ def test_a_run_that_was_stopped_ends_as_an_unbroken_one(
         assert (copy / "metrics.csv").exists() and (copy / "best").is_dir()
 
 
+def test_cards_and_bids_are_both_learned_in_every_round(finished: CounterfactualRun) -> None:
+    first, second = (player.models for player in finished.rounds())
+    for name in ("card_out", "bid_out", "card_table", "bid_table", "bid_situation"):
+        assert np.abs(first[name]).max() > 0, name
+        assert not np.array_equal(first[name], second[name]), name
+
+
 def test_another_seed_is_another_player(finished: CounterfactualRun, tmp_path: Path) -> None:
     run = begin(tmp_path / "b", config_of(seed=2, rounds=1))
     train(run, quiet=True)

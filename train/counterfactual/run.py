@@ -139,7 +139,7 @@ class _Round:
         torch.manual_seed(self.config.seed * 1000 + self.number)
         network, settings = Correction(*_SIZES[name]), self.config.fit
         rate = settings.learning_rate
-        if models["corrected"][0]:
+        if models[f"{name}_out"].any():  # fitted before; all zeros would never move again
             network.take(models, name)
             rate = settings.later_learning_rate
         self._show(f"fitting {name}s", done)
