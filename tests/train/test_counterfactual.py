@@ -179,7 +179,7 @@ def test_weights_go_into_models_and_back() -> None:
 def test_no_notes_change_nothing() -> None:
     network = Correction(BID_SITUATION, BID_CHOICE, NUM_BIDS)
     before = {name: value.clone() for name, value in network.state_dict().items()}
-    empty = Notes(*(array[:0] for array in Notes.empty(BID_SITUATION, BID_CHOICE)))
+    empty = Notes.empty(BID_SITUATION, BID_CHOICE).compact(0, 0)
     assert np.isnan(fit(network, empty, FitSettings(), 1e-3, 1))
     assert all(torch.equal(before[name], value) for name, value in network.state_dict().items())
 
