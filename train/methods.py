@@ -154,7 +154,7 @@ def load_settings(path: Path, changes: Mapping[str, Any]) -> Config | Counterfac
         RulesError: As for ``Settings.load``, or there is no such way to train.
     """
     name = changes.get("method", read_settings(path).get("method", "ppo"))
-    if name not in METHODS:
+    if not isinstance(name, str) or name not in METHODS:
         raise RulesError(f"{path}: method: {nearest(str(name), METHODS)}, got {str(name)[:80]!r}")
     return METHODS[name].settings.load(path, changes)
 
@@ -167,5 +167,7 @@ def open_run(path: Path) -> tuple[Method, Any]:
     """
     if not (path / CONFIG).is_file():
         raise RulesError(f"{path}: no training run here ({CONFIG} is missing)")
+    if not read_settings(path / CONFIG):
+        raise RulesError(f"{path / CONFIG}: is empty: it is damaged, put back what was there")
     method = method_of(load_settings(path / CONFIG, {}))
     return method, method.open(path)

@@ -26,7 +26,7 @@ from agents.policy import heuristic_action
 from ohhell_env import Rules
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import BID_BASE, NUM_BIDS, Phase, compile_rules, new_games
-from ohhell_env.errors import OhHellError, RulesError
+from ohhell_env.errors import CheckpointError, OhHellError, RulesError
 from tests.agents.test_counterfactual import corrected
 from train.__main__ import main
 from train.counterfactual.config import CounterfactualConfig, FitSettings
@@ -214,21 +214,55 @@ def test_a_run_that_was_stopped_ends_as_an_unbroken_one(
     finished: CounterfactualRun, tmp_path: Path
 ) -> None:
     whole = fingerprints(finished)
-    for leave in ("nothing of it", "half of it"):
-        copy = tmp_path / leave
-        shutil.copytree(finished.path, copy)
-        weights = copy / "rounds" / "2" / "weights.safetensors"
-        if leave == "half of it":
-            weights.write_bytes(weights.read_bytes()[:1000])
-        else:
-            shutil.rmtree(copy / "rounds" / "2")
-        (copy / "metrics.csv").unlink()
-        shutil.rmtree(copy / "best")
-        again = CounterfactualRun.open(copy)
-        assert len(again.rounds()) == 1
-        train(again, quiet=True)
-        assert fingerprints(again) == whole
-        assert (copy / "metrics.csv").exists() and (copy / "best").is_dir()
+    copy = tmp_path / "copy"
+    shutil.copytree(finished.path, copy)
+    shutil.rmtree(copy / "rounds" / "2")
+    (copy / "metrics.csv").unlink()
+    shutil.rmtree(copy / "best")
+    again = CounterfactualRun.open(copy)
+    assert len(again.rounds()) == 1
+    train(again, quiet=True)
+    assert fingerprints(again) == whole
+    assert (copy / "metrics.csv").exists() and (copy / "best").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "expected"),
+    [
+        ("weights.safetensors", b"", b"x", "another size"),
+        ("agent.json", b"reckoning-1", b"reckoning-0", "train it anew"),
+        ("agent.json", b'"seconds":', b'"secs":', "what it says of its training is broken"),
+        ("agent.json", b'"scores": {', b'"scores": {"x": "ab",', "is broken"),
+    ],
+)
+def test_a_damaged_round_is_told_and_nothing_is_played_over_it(
+    finished: CounterfactualRun,
+    tmp_path: Path,
+    file: str,
+    before: bytes,
+    after: bytes,
+    expected: str,
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(finished.path, copy)
+    place = copy / "rounds" / "1" / file
+    content = place.read_bytes()
+    place.write_bytes(content.replace(before, after) if before else content[:1000])
+    kept = place.read_bytes()
+    with pytest.raises(CheckpointError, match=expected):
+        train(CounterfactualRun.open(copy), quiet=True)
+    assert place.read_bytes() == kept and (copy / "rounds" / "2").is_dir()
+
+
+def test_an_empty_settings_file_is_told(
+    finished: CounterfactualRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(finished.path, copy)
+    for text, expected in (("", "is empty"), ("method: [a]\n", "method")):
+        (copy / "config.yaml").write_text(text)
+        assert main(["resume", str(copy)]) == 2
+        assert expected in capsys.readouterr().err
 
 
 def test_cards_and_bids_are_both_learned_in_every_round(finished: CounterfactualRun) -> None:
@@ -269,6 +303,9 @@ def test_it_can_begin_with_another_player(finished: CounterfactualRun, tmp_path:
         ({"fields": [{"player": "nobody", "share": 0.1}]}, "unknown player"),
         ({"fields": [{"player": "search", "share": 0.1}]}, "does not live in the engine"),
         ({"bids": 0, "cards": 0}, "nothing to learn"),
+        ({"rules": []}, "rules: one or more"),
+        ({"players": []}, "players: one or more"),
+        ({"report": {"against": []}}, "at least 1"),
         ({"report": {"against": ["nobody"]}}, "unknown player"),
         ({"method": "ppo"}, "method"),
     ],

@@ -57,7 +57,7 @@ class ReportSettings(Settings):
 
     deals: int = Field(default=1000, ge=2, le=1_000_000)
     """Duplicate deals against each field, each played once in every seat."""
-    against: tuple[str, ...] = ("heuristic", "random")
+    against: tuple[str, ...] = Field(default=("heuristic", "random"), min_length=1)
     """The fields of opponents, as in ``agents.make``."""
     seed: int = Field(default=1_000_003, ge=0, le=MAX_SEED)
     """Seed of these deals: the same ones after every round, and none of the training's."""
@@ -132,6 +132,9 @@ class CounterfactualConfig(Settings):
         Raises:
             RulesError: Rules or numbers that cannot be played.
         """
+        for name in ("rules", "players", "hand_size"):
+            if getattr(self, name) == ():
+                raise RulesError(f"{name}: one or more are wanted, got none")
         found: list[tuple[Rules, int | None]] = []
         for wish in _listed(self.rules):
             for rules in self._at_all_sizes_of_table(wish):

@@ -26,7 +26,8 @@ from typing import Any
 import ohhell_env
 from agents.base import write_whole
 from agents.counterfactual import CounterfactualAgent
-from ohhell_env.errors import OhHellError, RulesError
+from agents.folders import CARD
+from ohhell_env.errors import CheckpointError, OhHellError, RulesError
 from train.counterfactual.config import CounterfactualConfig
 from train.locks import InUseError, only_here
 
@@ -99,17 +100,27 @@ class CounterfactualRun:
         return CounterfactualConfig.load(self.path / CONFIG)
 
     def rounds(self) -> list[CounterfactualAgent]:
-        """Returns the players of the rounds that are done, in order; one that is broken ends them.
+        """Returns the players of the rounds that are done, in order.
 
         A kill leaves a round whole or not at all.
+
+        Raises:
+            CheckpointError: A round is damaged, or was made by another version: nothing that took
+                hours is thrown away unasked.
         """
         players: list[CounterfactualAgent] = []
         while True:
             folder = self.path / ROUNDS / str(len(players) + 1)
-            try:
-                players.append(CounterfactualAgent.load(folder))
-            except OhHellError:
+            if not folder.exists():
                 return players
+            try:
+                player = CounterfactualAgent.load(folder)
+                _check_about(folder, player.about)
+            except OhHellError as error:
+                raise CheckpointError(
+                    f"{error} (move {folder} elsewhere to have that round played again)"
+                ) from None
+            players.append(player)
 
     def save_round(self, number: int, player: CounterfactualAgent) -> None:
         """Writes the player of a round, and what follows from it."""
@@ -144,6 +155,18 @@ class CounterfactualRun:
             self.path.rename(aside)
             (aside / LOCK).unlink(missing_ok=True)
         return aside
+
+
+def _check_about(folder: Path, about: dict[str, Any]) -> None:
+    """Refuses a round whose card does not say what this library writes about rounds."""
+    numbers = [about.get(name) for name in ("round", "decisions", "seconds", "cpu_seconds")]
+    scores = about.get("scores")
+    sound = isinstance(scores, dict)
+    for ends in scores.values() if isinstance(scores, dict) else ():
+        sound = sound and isinstance(ends, list) and len(ends) == 3
+        numbers += ends if isinstance(ends, list) else [None]
+    if not sound or not all(type(number) in (int, float) for number in numbers):
+        raise CheckpointError(f"{folder / CARD}: what it says of its training is broken")
 
 
 def _total(about: dict[str, Any]) -> float:

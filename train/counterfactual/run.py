@@ -56,6 +56,7 @@ def train(run: CounterfactualRun, quiet: bool = False) -> list[CounterfactualAge
             while len(done) < config.rounds and not _late(config, began):
                 done.append(_Round(run, config, done, progress, task).play(began))
                 run.save_round(len(done), done[-1])
+                progress.update(task, description="", completed=len(done))
                 _say(progress, done[-1])
     return done
 
