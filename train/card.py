@@ -170,7 +170,7 @@ def facts(agent: Agent) -> list[str]:
     if agent.fingerprint:
         lines.append(f"Weights: `{agent.fingerprint}`")
     if isinstance(agent, CounterfactualAgent):
-        return lines + list(_of_training(agent.about))
+        return lines + list(_of_training(_told(agent)))
     checkpoint: Any = getattr(agent, "checkpoint", None)
     if checkpoint is not None:
         hidden = "x".join(str(width) for width in checkpoint.network.hidden)
@@ -179,6 +179,20 @@ def facts(agent: Agent) -> list[str]:
         lines += [] if size is None else [f"Hand size in training: {size}"]
         lines.append(f"Network: {hidden}, layout `{checkpoint.layout_name}`")
     return lines
+
+
+def _told(agent: CounterfactualAgent) -> dict[str, Any]:
+    """Returns what a player's checkpoint says of its training, without what no run writes there."""
+    kinds: dict[str, type] = {"rules": str, "players": int}
+    about: dict[str, Any] = {}
+    for name, value in agent.about.items():
+        if name in kinds:
+            sound = isinstance(value, list) and all(type(each) is kinds[name] for each in value)
+        else:
+            sound = type(value) in (int, float)
+        if sound:
+            about[name] = value
+    return about
 
 
 def _of_training(about: dict[str, Any]) -> Iterator[str]:
@@ -244,7 +258,7 @@ def _tables(agent: Agent, rules: list[str] | None, players: list[int] | None) ->
     if checkpoint is not None:
         usual, numbers = rules or [checkpoint.rules], players or [checkpoint.rules.players]
     else:
-        about = agent.about if isinstance(agent, CounterfactualAgent) else {}
+        about = _told(agent) if isinstance(agent, CounterfactualAgent) else {}
         usual, numbers = rules or about.get("rules", []), players or SEATS
     if not usual:
         raise RulesError(f"a player of kind {agent.kind!r} names no rules; give them with --rules")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -13,12 +14,13 @@ import agents
 from agents.checkpoint import Checkpoint, save_checkpoint
 from agents.counterfactual import CounterfactualAgent
 from agents.heuristic import HeuristicAgent
+from agents.models import fitted
 from agents.network import Network
 from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules
 from train.__main__ import main
 from train.bidding.cli import look
-from train.card import Measuring, facts, written
+from train.card import Measuring, _told, facts, written
 from train.progress import measure
 from train.tournament.tables import Deals
 
@@ -141,3 +143,17 @@ def test_mistakes_are_one_line(
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 1 and expected in lines[0]
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "trained",
+    [
+        {"rules": 3, "players": 4},
+        {"rules": "oh_hell"},
+        {"rules": [["oh_hell"]], "decisions": None},
+        {"decisions": 3, "bids": "x", "cpu_seconds": [1]},
+    ],
+)
+def test_what_no_run_writes_is_left_out_of_a_card(trained: dict[str, Any]) -> None:
+    player = CounterfactualAgent(fitted(), trained)
+    assert set(_told(player)) <= {"decisions"}
