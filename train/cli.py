@@ -14,6 +14,7 @@ from ohhell_env.rules import Rules
 from train.config import Config
 from train.counterfactual.config import CounterfactualConfig
 from train.methods import Method, load_settings, method_of, open_run
+from train.run_folder import is_free
 
 CONFIGS = Path(__file__).parent.parent / "configs" / "train"
 QUICK = (CONFIGS / "quick.yaml", CONFIGS / "quick_ppo.yaml")
@@ -141,7 +142,7 @@ def _label(settings: AnySettings) -> str:
 
 def _begin_or_go_on(method: Method, path: Path, settings: AnySettings, fresh: bool) -> Any:
     """Returns the run of a folder if it has the same settings, else begins one there."""
-    if not path.exists() or method.is_free(path):
+    if not path.exists() or is_free(path):
         return method.begin(path, settings)
     other, run = open_run(path)
     if fresh or other is not method or run.config() != settings.resolved():

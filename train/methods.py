@@ -14,7 +14,8 @@ from train.config import Config
 from train.counterfactual import run as counterfactual
 from train.counterfactual.config import METHOD, CounterfactualConfig
 from train.counterfactual.folder import CounterfactualRun
-from train.run_directory import CONFIG, RunDirectory, is_free
+from train.run_directory import RunDirectory
+from train.run_folder import CONFIG
 from train.settings import Settings, read_settings
 
 
@@ -30,10 +31,6 @@ class Method(ABC):
     @abstractmethod
     def open(self, path: Path) -> Any:
         """Returns the run of a folder."""
-
-    @abstractmethod
-    def is_free(self, path: Path) -> bool:
-        """Returns whether a run may begin in a folder."""
 
     @abstractmethod
     def check(self, config: Any) -> None:
@@ -68,9 +65,6 @@ class _PPO(Method):
 
     def open(self, path: Path) -> RunDirectory:
         return RunDirectory.open(path)
-
-    def is_free(self, path: Path) -> bool:
-        return is_free(path)
 
     def check(self, config: Config) -> None:
         ppo.check_settings(config)
@@ -107,9 +101,6 @@ class _Counterfactual(Method):
 
     def open(self, path: Path) -> CounterfactualRun:
         return CounterfactualRun.open(path)
-
-    def is_free(self, path: Path) -> bool:
-        return CounterfactualRun.is_free(path)
 
     def check(self, config: CounterfactualConfig) -> None:
         counterfactual.check_settings(config)

@@ -21,10 +21,8 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import importlib.metadata
 import json
 import os
-import platform
 import re
 import shutil
 from collections.abc import Mapping
@@ -36,31 +34,20 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-import ohhell_env
 from agents.base import write_whole
 from agents.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, weights_digest
 from agents.network import Network
-from ohhell_env.errors import CheckpointError, OhHellError, RulesError
+from ohhell_env.errors import CheckpointError, OhHellError
 from ohhell_env.observation import layout_of
 from train.config import Config
-from train.locks import InUseError, only_here
+from train.locks import InUseError
 from train.pool import Pool
+from train.run_folder import CONFIG, LEFT_OVER, START, RunFolder
 from train.run_state import digest_of, put_back, tensors_of
 from train.selfplay import SelfPlayPPO
 
-CONFIG, METRICS, STATE, VERSIONS, LOCK = (
-    "config.yaml",
-    "metrics.csv",
-    "state.safetensors",
-    "versions.json",
-    ".lock",
-)
-CHECKPOINTS, POOL, BOARD, START = "checkpoints", "pool", "tensorboard", "start"
-_LIBRARIES = ("numpy", "numba", "torch", "stable-baselines3", "sb3-contrib", "safetensors")
-
-
-_LEFT_OVER = re.compile(r"\.(?P<name>best|last|start|[0-9]+)\.(?P<kind>old|new)-[0-9]+$")
-"""Folders beside a player that is being replaced; see ``agents.checkpoint``."""
+METRICS, STATE = "metrics.csv", "state.safetensors"
+CHECKPOINTS, POOL, BOARD = "checkpoints", "pool", "tensorboard"
 
 
 class MetricsError(OhHellError):
@@ -85,42 +72,14 @@ class Counters:
     """Newest measurements: mean difference, lower and upper end of its interval by field."""
 
 
-class RunDirectory:
+class RunDirectory(RunFolder):
     """A folder with a run in it; see the module's docstring for what it holds."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    settings = Config
 
-    @classmethod
-    def create(cls, path: Path, config: Config) -> RunDirectory:
-        """Begins a run in a new folder.
-
-        Raises:
-            RulesError: There is something at that place already.
-        """
-        if path.exists() and not is_free(path):
-            raise RulesError(
-                f"{path}: is there already; go on with `python -m train resume {path}`, choose "
-                "another --out, or add --force to begin anew (the old folder is kept beside it)"
-            )
-        path.mkdir(parents=True, exist_ok=True)
-        run = cls(path)
-        with run.lock():
-            if not is_free(path):
-                raise InUseError(f"{path}: another process begins a run here at this moment")
-            run._describe(config)
-        return run
-
-    def _describe(self, config: Config) -> None:
-        versions = {name: importlib.metadata.version(name) for name in _LIBRARIES}
-        versions = {
-            "python": platform.python_version(),
-            "ohhell_env": ohhell_env.__version__,
-        } | versions
-        write_whole(self.path / VERSIONS, json.dumps(versions, indent=1) + "\n")
+    def _bring(self, config: Config) -> None:
         if config.start is not None:
             save_checkpoint(self.path / START, load_checkpoint(config.start))
-        write_whole(self.path / CONFIG, config.resolved().to_yaml())
 
     @classmethod
     def open(cls, path: Path) -> RunDirectory:
@@ -129,25 +88,15 @@ class RunDirectory:
         Raises:
             RulesError: There is none.
         """
-        if not (path / CONFIG).is_file():
-            raise RulesError(f"{path}: no training run here ({CONFIG} is missing)")
-        run = cls(path)
+        run = super().open(path)
         with contextlib.suppress(InUseError, OSError), run.lock():  # in use, or only to read
             run.recover()
         return run
 
-    def lock(self) -> contextlib.AbstractContextManager[None]:
-        """Keeps other processes from training here; see ``train.locks``.
-
-        Raises:
-            InUseError: Another process holds it.
-        """
-        return only_here(self.path / LOCK, "is training here")
-
     def recover(self) -> None:
         """Puts back the players that a kill caught between their old and their new folder."""
         for parent in (self.path, self.path / CHECKPOINTS, self.path / POOL):
-            left = [match for file in parent.glob(".*") if (match := _LEFT_OVER.match(file.name))]
+            left = [match for file in parent.glob(".*") if (match := LEFT_OVER.match(file.name))]
             # The old one comes first: it is the one that the saved state belongs to.
             for match in sorted(left, key=lambda match: match["kind"], reverse=True):
                 folder, place = parent / match[0], parent / match["name"]
@@ -156,10 +105,6 @@ class RunDirectory:
                 else:
                     shutil.rmtree(folder, ignore_errors=True)
 
-    def config(self) -> Config:
-        """Returns the settings of the run."""
-        return Config.load(self.path / CONFIG)
-
     def start(self, config: Config) -> Network | None:
         """Returns what the network of the run begins as, from the copy in its own folder.
 
@@ -167,22 +112,6 @@ class RunDirectory:
             CheckpointError: The copy is broken, or of another shape.
         """
         return None if config.start is None else start_of(config, self.path / START)
-
-    def set_aside(self) -> Path:
-        """Moves the whole folder to the next free name beside it, which is returned.
-
-        Raises:
-            InUseError: Another process trains in it.
-        """
-        number = 1
-        while (aside := self.path.with_name(f"{self.path.name}.old-{number}")).exists():
-            number += 1
-        if not self.path.is_dir():
-            return self.path.rename(aside)
-        with self.lock():
-            self.path.rename(aside)
-            (aside / LOCK).unlink(missing_ok=True)
-        return aside
 
     def add_metrics(self, row: Mapping[str, Any]) -> None:
         """Appends a row to the metrics; the first row gives the columns."""
@@ -369,13 +298,6 @@ def start_of(config: Config, folder: Path) -> Network:
             f"{list(config.network.hidden)}; set network.hidden to the former"
         )
     return checkpoint.network
-
-
-def is_free(path: Path) -> bool:
-    """Returns whether a run may begin in a folder: it is empty, but for a kill's leavings."""
-    begun = {LOCK, VERSIONS, START, f"{VERSIONS}.part", f"{CONFIG}.part"}
-    left = (file.name for file in path.iterdir()) if path.is_dir() else ()
-    return path.is_dir() and all(name in begun or _LEFT_OVER.match(name) for name in left)
 
 
 def _is_player(folder: Path, digest: str | None = None) -> bool:

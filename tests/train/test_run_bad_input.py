@@ -26,16 +26,10 @@ from tests.train.test_run import SETTINGS, Killed, rows, without_time
 from train import __main__ as cli
 from train import locks
 from train.config import Config
+from train.locks import InUseError
 from train.run import begin, train
-from train.run_directory import (
-    CONFIG,
-    LOCK,
-    METRICS,
-    STATE,
-    InUseError,
-    MetricsError,
-    RunDirectory,
-)
+from train.run_directory import METRICS, STATE, MetricsError, RunDirectory
+from train.run_folder import CONFIG, LOCK
 from train.selfplay import DivergedError, SelfPlayPPO
 
 SHORT = SETTINGS | {"decisions": 1000, "report": SETTINGS["report"] | {"every": 300}}

@@ -19,7 +19,8 @@ from ohhell_env.rules import Rules
 from tests.train.test_run import SETTINGS, Killed
 from train.config import Config
 from train.run import begin, tables_of, train
-from train.run_directory import START, RunDirectory
+from train.run_directory import RunDirectory
+from train.run_folder import START
 from train.selfplay import SelfPlayPPO, keeping_global_chance
 
 RULES = Rules.preset("oh_hell")

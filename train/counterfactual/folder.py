@@ -13,91 +13,26 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
-import importlib.metadata
 import io
-import json
-import platform
 import shutil
 from pathlib import Path
 from typing import Any
 
-import ohhell_env
 from agents.base import write_whole
 from agents.counterfactual import CounterfactualAgent
 from agents.folders import CARD
-from ohhell_env.errors import CheckpointError, OhHellError, RulesError
+from ohhell_env.errors import CheckpointError, OhHellError
 from train.counterfactual.config import CounterfactualConfig
-from train.locks import InUseError, only_here
+from train.run_folder import LEFT_OVER, RunFolder
 
-CONFIG, METRICS, VERSIONS, LOCK, ROUNDS = (
-    "config.yaml",
-    "metrics.csv",
-    "versions.json",
-    ".lock",
-    "rounds",
-)
-_LIBRARIES = ("numpy", "numba", "torch", "safetensors")
-_UNFINISHED = {LOCK, VERSIONS, f"{VERSIONS}.part", f"{CONFIG}.part"}
+METRICS, ROUNDS = "metrics.csv", "rounds"
 
 
-class CounterfactualRun:
+class CounterfactualRun(RunFolder):
     """A folder with a run in it; see the module's docstring for what it holds."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    @classmethod
-    def create(cls, path: Path, config: CounterfactualConfig) -> CounterfactualRun:
-        """Begins a run in a new folder.
-
-        Raises:
-            RulesError: There is something at that place already.
-            InUseError: Another process begins a run there at this moment.
-        """
-        if path.exists() and not cls.is_free(path):
-            raise RulesError(
-                f"{path}: is there already; go on with `python -m train resume {path}`, choose "
-                "another --out, or add --force to begin anew (the old folder is kept beside it)"
-            )
-        path.mkdir(parents=True, exist_ok=True)
-        run = cls(path)
-        with run.lock():
-            if not cls.is_free(path):
-                raise InUseError(f"{path}: another process begins a run here at this moment")
-            versions = {name: importlib.metadata.version(name) for name in _LIBRARIES}
-            versions |= {
-                "python": platform.python_version(),
-                "ohhell_env": ohhell_env.__version__,
-            }
-            write_whole(path / VERSIONS, json.dumps(versions, indent=1) + "\n")
-            write_whole(path / CONFIG, config.resolved().to_yaml())
-        return run
-
-    @classmethod
-    def open(cls, path: Path) -> CounterfactualRun:
-        """Returns the run that was begun in a folder.
-
-        Raises:
-            RulesError: There is none.
-        """
-        if not (path / CONFIG).is_file():
-            raise RulesError(f"{path}: no training run here ({CONFIG} is missing)")
-        return cls(path)
-
-    @staticmethod
-    def is_free(path: Path) -> bool:
-        """Returns whether a run may begin in a folder: it is empty, but for a kill's leavings."""
-        return path.is_dir() and all(file.name in _UNFINISHED for file in path.iterdir())
-
-    def lock(self) -> contextlib.AbstractContextManager[None]:
-        """Keeps other processes from training here; see ``train.locks``."""
-        return only_here(self.path / LOCK, "is training here")
-
-    def config(self) -> CounterfactualConfig:
-        """Returns the settings of the run."""
-        return CounterfactualConfig.load(self.path / CONFIG)
+    settings = CounterfactualConfig
 
     def rounds(self) -> list[CounterfactualAgent]:
         """Returns the players of the rounds that are done, in order.
@@ -137,24 +72,9 @@ class CounterfactualRun:
         best = max(range(len(rows)), key=lambda place: _total(rows[place]))
         players[best].save(self.path / "best")
         players[-1].save(self.path / "last")
-        for folder in self.path.glob(".*.old-*"):
-            shutil.rmtree(folder, ignore_errors=True)
-
-    def set_aside(self) -> Path:
-        """Moves the whole folder to the next free name beside it, which is returned.
-
-        Raises:
-            InUseError: Another process trains in it.
-        """
-        number = 1
-        while (aside := self.path.with_name(f"{self.path.name}.old-{number}")).exists():
-            number += 1
-        if not self.path.is_dir():
-            return self.path.rename(aside)
-        with self.lock():
-            self.path.rename(aside)
-            (aside / LOCK).unlink(missing_ok=True)
-        return aside
+        for file in self.path.glob(".*"):  # what a kill left while one was being replaced
+            if LEFT_OVER.match(file.name):
+                shutil.rmtree(file, ignore_errors=True)
 
 
 def _check_about(folder: Path, about: dict[str, Any]) -> None:

@@ -1,0 +1,108 @@
+"""What the folders of all runs have in common: settings, versions, a lock, beginning and moving."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import json
+import platform
+import re
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import ohhell_env
+from agents.base import write_whole
+from ohhell_env.errors import RulesError
+from train.locks import InUseError, only_here
+
+CONFIG, VERSIONS, LOCK, START = "config.yaml", "versions.json", ".lock", "start"
+LEFT_OVER = re.compile(r"\.(?P<name>best|last|start|[0-9]+)\.(?P<kind>old|new)-[0-9]+$")
+"""Folders beside a player that is being replaced; see ``agents.folders``."""
+_LIBRARIES = ("numpy", "numba", "torch", "stable-baselines3", "sb3-contrib", "safetensors")
+
+
+class RunFolder:
+    """A folder with a run in it; subclasses say what else is there."""
+
+    settings: ClassVar[Any]
+    """The class of its settings."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def create(cls, path: Path, config: Any) -> Self:
+        """Begins a run in a new folder.
+
+        Raises:
+            RulesError: There is something at that place already.
+            InUseError: Another process begins a run there at this moment.
+        """
+        if path.exists() and not is_free(path):
+            raise RulesError(
+                f"{path}: is there already; go on with `python -m train resume {path}`, choose "
+                "another --out, or add --force to begin anew (the old folder is kept beside it)"
+            )
+        path.mkdir(parents=True, exist_ok=True)
+        run = cls(path)
+        with run.lock():
+            if not is_free(path):
+                raise InUseError(f"{path}: another process begins a run here at this moment")
+            run._describe(config)
+        return run
+
+    def _describe(self, config: Any) -> None:
+        versions = {"python": platform.python_version(), "ohhell_env": ohhell_env.__version__}
+        versions |= {name: importlib.metadata.version(name) for name in _LIBRARIES}
+        write_whole(self.path / VERSIONS, json.dumps(versions, indent=1) + "\n")
+        self._bring(config)
+        write_whole(self.path / CONFIG, config.resolved().to_yaml())
+
+    def _bring(self, config: Any) -> None:
+        """Puts what else a run needs into its folder, before the settings make it one."""
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Returns the run that was begun in a folder.
+
+        Raises:
+            RulesError: There is none.
+        """
+        if not (path / CONFIG).is_file():
+            raise RulesError(f"{path}: no training run here ({CONFIG} is missing)")
+        return cls(path)
+
+    def lock(self) -> contextlib.AbstractContextManager[None]:
+        """Keeps other processes from training here; see ``train.locks``.
+
+        Raises:
+            InUseError: Another process holds it.
+        """
+        return only_here(self.path / LOCK, "is training here")
+
+    def config(self) -> Any:
+        """Returns the settings of the run."""
+        return self.settings.load(self.path / CONFIG)
+
+    def set_aside(self) -> Path:
+        """Moves the whole folder to the next free name beside it, which is returned.
+
+        Raises:
+            InUseError: Another process trains in it.
+        """
+        number = 1
+        while (aside := self.path.with_name(f"{self.path.name}.old-{number}")).exists():
+            number += 1
+        if not self.path.is_dir():
+            return self.path.rename(aside)
+        with self.lock():
+            self.path.rename(aside)
+            (aside / LOCK).unlink(missing_ok=True)
+        return aside
+
+
+def is_free(path: Path) -> bool:
+    """Returns whether a run may begin in a folder: it is empty, but for a kill's leavings."""
+    begun = {LOCK, VERSIONS, START, f"{VERSIONS}.part", f"{CONFIG}.part"}
+    left = (file.name for file in path.iterdir()) if path.is_dir() else ()
+    return path.is_dir() and all(name in begun or LEFT_OVER.match(name) for name in left)
