@@ -45,6 +45,17 @@ def price(rules, hand_size):
     return cost if cost > 0.0 else 1.0
 
 
+@entry
+def price_under(rules, hand_size):
+    """Returns ``price`` to Python.
+
+    Args:
+        rules: ``RULES`` row.
+        hand_size: Cards dealt to each.
+    """
+    return price(rules[0], hand_size)
+
+
 _add_row = row_adder(1, WIDE)
 _add_wide = row_adder(WIDE, NARROW)
 _ALL = np.ones(1, np.float32)

@@ -50,6 +50,14 @@ class CounterfactualAgent(HeuristicAgent):
         self._models = models
         self.about = dict(about or {})
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Takes over what was pickled; pickles forget that arrays are read-only.
+
+        Compiled functions tell read-only arrays from others, and would be compiled once more.
+        """
+        self.__dict__.update(state)
+        self._models.flags.writeable = False
+
     @property
     def models(self) -> Rows:
         """What it reckons with: a ``MODELS`` row."""

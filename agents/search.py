@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from agents.base import Actions, Bytes, Words, split_observation
+from agents.corrections import price_under
 from agents.engine_players import HEURISTIC, RANDOM
 from agents.explanation import Explanation, explain_tally
 from agents.heuristic import HeuristicAgent
@@ -270,7 +271,7 @@ class _Desk:
 
     def _weigh(self, view: np.void, rules: Rows) -> None:
         """Sets what is counted in points of the deal at hand or of those to come."""
-        price = missed_price(rules, int(view["hand_size"]))
+        price = price_under(rules, int(view["hand_size"]))
         self.plan["temperature"] = self.settings.temperature * price / _USUAL_PRICE
         unit = 0.5 if self.settings.objective == "win" else price
         self.plan["price"] = unit
@@ -331,17 +332,3 @@ def _batches(started: float, milliseconds: float) -> Any:
         if left < each:
             return
         size, before = max(1, min(2 * size, int(0.5 * left / max(each, 1e-9)))), now
-
-
-def missed_price(rules: Rows, hand_size: int) -> float:
-    """Returns what it costs to miss a usual bid by one trick, in points.
-
-    Args:
-        rules: ``RULES`` row.
-        hand_size: Cards dealt to each.
-    """
-    points = rules["points"][0, hand_size]
-    bid = min(round(hand_size / int(rules["players"][0])), hand_size)
-    misses = [points[bid, won] for won in (bid - 1, bid + 1) if 0 <= won <= hand_size]
-    price = float(points[bid, bid]) - float(np.mean(misses))
-    return price if price > 0.0 else 1.0

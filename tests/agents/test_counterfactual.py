@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import random
 from pathlib import Path
 from typing import Any
@@ -224,3 +225,10 @@ def test_huge_weights_still_answer_legally() -> None:
     for tables in states(Rules.preset("oh_hell", 4), agent, steps=30, tables=8):
         chosen = agent.act_batch(tables.observations, tables.action_masks)
         assert tables.action_masks[np.arange(8), chosen].all()
+
+
+def test_a_pickled_player_is_of_the_same_compiled_type() -> None:
+    player = agents.make("zoo:universal")
+    again = pickle.loads(pickle.dumps(player))
+    assert again.fingerprint == player.fingerprint
+    assert not again.models.flags.writeable and not player.models.flags.writeable

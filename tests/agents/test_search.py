@@ -15,8 +15,8 @@ import pytest
 
 import agents
 from agents import SearchAgent, SearchSettings
+from agents.corrections import price_under
 from agents.rest_of_game import RestOfGame
-from agents.search import missed_price
 from agents.search_policy import find_policy
 from ohhell_env import BatchedOhHell
 from ohhell_env.cards import parse_card
@@ -318,7 +318,7 @@ def test_a_budget_of_worlds_is_kept() -> None:
 
 def test_the_price_of_a_missed_bid() -> None:
     def price(scoring: str, size: int) -> float:
-        return missed_price(compile_rules(Rules().replace(scoring=scoring)), size)
+        return price_under(compile_rules(Rules().replace(scoring=scoring)), size)
 
     assert price("escalating", 4) == 16.0  # bid 1: 11 made, -5 either way
     assert price("simple", 4) == 11.0
