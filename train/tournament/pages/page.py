@@ -10,6 +10,7 @@ from typing import Any
 from ohhell_env.explain import explain_sections
 from ohhell_env.record import to_json
 from ohhell_env.rules import Rules
+from train.plots.look import FEW, OFF_BY, Point, Row, off_shares
 from train.tournament.pages import content, plots
 from train.tournament.pages.content import Column, Data, Table
 from train.tournament.pages.games import DealView, deal_views
@@ -78,7 +79,7 @@ def html_page(
         figures=_figures(data),
         times=None if timings is None else content.times(data, timings),
         games=[_game(data, sample) for sample in samples],
-        off_by=plots.OFF_BY,
+        off_by=OFF_BY,
     )
 
 
@@ -127,7 +128,7 @@ def _forest(data: Data) -> str:
         row = data["entrants"][name]
         ci95 = row["difference_ci95"]
         text = f"{row['difference']:+.2f}{content.half(ci95)}".replace("-", "−")
-        rows.append(plots.Row(label, row["difference"], ci95 and tuple(ci95), text))
+        rows.append(Row(label, row["difference"], ci95 and tuple(ci95), text))
     said = "; ".join(f"{row.name}: {row.text}" for row in rows[:20])
     what = "a game" if data["episode"] == "game" else "a deal"
     label = f"Points over the others with 95 % intervals. {said}"
@@ -136,7 +137,9 @@ def _forest(data: Data) -> str:
 
 def _figures(data: Data) -> list[_Figure]:
     found = [_curves(data, *each) for each in content.MADE_BY]
-    rows = [(label, _parts(data["entrants"][name]["off_by"])) for name, label in _numbered(data)]
+    rows = [
+        (label, off_shares(data["entrants"][name]["off_by"])) for name, label in _numbered(data)
+    ]
     svg = plots.off_by_bars("off", "Bars: how far the tricks were from the bid. " + _TABLE, rows)
     table = content.off_by(data)
     found.append(_Figure("How far from the bid", svg, "", table, keys=True))
@@ -150,10 +153,7 @@ def _curves(data: Data, what: str, heading: str, axis: str) -> _Figure:
     names = content.ranking(data)[: plots.SERIES]
     rows = [data["entrants"][name][f"made_by_{what}"] for name in names]
     lines = [
-        [
-            plots.Point(int(key), row[key]["made_rate"], row[key]["deals"])
-            for key in sorted(row, key=int)
-        ]
+        [Point(int(key), row[key]["made_rate"], row[key]["deals"]) for key in sorted(row, key=int)]
         for row in rows
     ]
     ticks = None
@@ -161,22 +161,13 @@ def _curves(data: Data, what: str, heading: str, axis: str) -> _Figure:
         seats = range(1, data["players"] + 1)
         ticks = {float(seat): content.made_key(data, what, seat) for seat in seats}
     svg = plots.curves(f"made-{what}", f"Lines: {heading.lower()}. {_TABLE}", lines, axis, ticks)
-    few = any(point.deals < plots.FEW for points in lines for point in points)
-    notes = [f"Hollow: fewer than {plots.FEW} deals."] if few else []
+    few = any(point.cases < FEW for points in lines for point in points)
+    notes = [f"Hollow: fewer than {FEW} deals."] if few else []
     if len(data["entrants"]) > len(names):
         notes.append(f"The first {len(names)} of the standings; the table has all.")
     short = content.labels(data["entrants"])
     legend = [(plots.swatch(n), f"{n + 1} {short[name]}") for n, name in enumerate(names)]
     return _Figure(heading, svg, " ".join(notes), content.made_by(data, what, heading), legend)
-
-
-def _parts(off_by: dict[str, float]) -> list[float]:
-    """Returns the shares of ``plots.OFF_BY``."""
-    shares = [0.0] * len(plots.OFF_BY)
-    middle = len(shares) // 2
-    for key, share in off_by.items():
-        shares[middle + max(-middle, min(middle, int(key)))] += share
-    return shares
 
 
 def _game(data: Data, sample: Sample) -> _Game:

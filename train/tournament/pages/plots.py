@@ -13,7 +13,19 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from train.plots.look import (
+    OFF_BY,
+    Point,
+    Row,
+    bare,
+    draw_line,
+    draw_parts,
+    draw_rows,
+    lay_out_rows,
+    percent,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,10 +33,6 @@ if TYPE_CHECKING:
 
 SERIES = 10
 """Lines in one plot at most, for no more can be told apart."""
-FEW = 30
-"""A made rate of fewer deals is drawn hollow."""
-OFF_BY = ("3 or more under", "2 under", "1 under", "made", "1 over", "2 over", "3 or more over")
-"""Parts of the bars of ``off_by_bars``."""
 
 _INK, _SOFT, _GRID, _PAPER = "#010101", "#020202", "#030303", "#040404"
 _LINES = [f"#0505{number:02x}" for number in range(SERIES)]
@@ -56,23 +64,6 @@ _SETTINGS: dict[Any, Any] = {
 }
 
 
-class Row(NamedTuple):
-    """One line of a forest plot."""
-
-    name: str
-    value: float
-    ends: tuple[float, float] | None
-    text: str
-
-
-class Point(NamedTuple):
-    """One point of a curve."""
-
-    x: float
-    rate: float
-    deals: int
-
-
 def forest(key: str, label: str, rows: Sequence[Row], axis: str) -> str:
     """Returns values with their intervals, one line each, from the top.
 
@@ -85,13 +76,7 @@ def forest(key: str, label: str, rows: Sequence[Row], axis: str) -> str:
 
     def draw(figure: Figure) -> None:
         axes = _rows_axes(figure, len(rows), left=0.32, right=0.76)
-        axes.axvline(0.0, color=_SOFT, linewidth=0.8, zorder=1)
-        for place, row in enumerate(rows):
-            if row.ends is not None:
-                axes.plot(row.ends, (place, place), color=_LINES[0], linewidth=2.0, zorder=2)
-            axes.plot(row.value, place, "o", color=_INK, markersize=4.5, zorder=3)
-            _beside(axes, 1.03, place, row.text, "left")
-        axes.grid(axis="x", linewidth=0.6)
+        draw_rows(axes, rows, _LINES[0], _INK, _SOFT)
         axes.set_xlabel(axis)
 
     return _drawn(key, label, _rows_height(len(rows)), draw, [row.name for row in rows])
@@ -108,18 +93,8 @@ def off_by_bars(key: str, label: str, rows: Sequence[tuple[str, Sequence[float]]
 
     def draw(figure: Figure) -> None:
         axes = _rows_axes(figure, len(rows), left=0.32, right=0.94)
-        for place, (_, shares) in enumerate(rows):
-            start = 0.0
-            for color, share in zip(_PARTS, shares, strict=True):
-                axes.barh(place, share, 0.72, left=start, color=color, edgecolor=_PAPER, lw=0.5)
-                start += share
-            made = OFF_BY.index("made")
-            middle = sum(shares[:made]) + shares[made] / 2
-            if shares[made] > 0.08:
-                text = f"{shares[made]:.0%}"
-                axes.text(middle, place, text, ha="center", va="center", fontsize=8, color=_PAPER)
-        axes.set_xlim(0.0, 1.0)
-        _percent(axes.xaxis)
+        shares = [parts for _, parts in rows]
+        draw_parts(axes, range(len(rows)), shares, sideways=True, colours=_PARTS, paper=_PAPER)
         axes.set_xlabel("share of the deals")
 
     return _drawn(key, label, _rows_height(len(rows)), draw, [name for name, _ in rows])
@@ -147,7 +122,8 @@ def curves(
 
         axes = figure.add_axes((0.145, 0.16, 0.8, 0.8))
         for number, points in enumerate(lines):
-            _line(axes, number, points)
+            dash = _DASHES[number % len(_DASHES)]
+            draw_line(axes, points, _LINES[number], dash=dash, paper=_PAPER)
         _number_ends(axes, lines)
         places = [point.x for points in lines for point in points]
         axes.set_xlim(min(places) - 0.4, max(places) + 0.4)
@@ -157,8 +133,8 @@ def curves(
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         else:
             axes.set_xticks(list(ticks), list(ticks.values()))
-        _percent(axes.yaxis)
-        _bare(axes)
+        percent(axes.yaxis)
+        bare(axes)
         axes.set_xlabel(axis)
         axes.set_ylabel("bids made")
 
@@ -176,20 +152,10 @@ def swatch(number: int) -> str:
     )
 
 
-def _line(axes: Axes, number: int, points: Sequence[Point]) -> None:
-    """Draws a line; points of few deals are hollow."""
-    color = _LINES[number]
-    xs, rates = [point.x for point in points], [point.rate for point in points]
-    axes.plot(xs, rates, color=color, lw=1.7, ls=_DASHES[number % len(_DASHES)], zorder=3)
-    for point in points:
-        face = _PAPER if point.deals < FEW else color
-        axes.plot(point.x, point.rate, "o", ms=4, mfc=face, mec=color, mew=1.2, zorder=4)
-
-
 def _number_ends(axes: Axes, lines: Sequence[Sequence[Point]]) -> None:
     """Writes the number of each line beside its last point, apart from each other."""
     apart = 0.052
-    ends = sorted((line[-1].rate, number) for number, line in enumerate(lines) if line)
+    ends = sorted((line[-1].y, number) for number, line in enumerate(lines) if line)
     heights: list[float] = []
     for rate, _ in ends:
         heights.append(max(rate, heights[-1] + apart) if heights else rate)
@@ -219,30 +185,8 @@ def _rows_axes(figure: Figure, rows: int, left: float, right: float) -> Axes:
     """Returns axes with one line for each name, the names on their left."""
     height = _rows_height(rows)
     axes = figure.add_axes((left, 0.5 / height, right - left, rows * _ROW / height))
-    axes.set_ylim(rows - 0.5, -0.5)
-    axes.set_yticks([])
-    axes.set_axisbelow(True)
-    for place in range(rows):
-        _beside(axes, -0.02, place, f"@@{place}@@", "right")
-    _bare(axes)
-    axes.spines["left"].set_visible(False)
+    lay_out_rows(axes, [f"@@{place}@@" for place in range(rows)], _INK)
     return axes
-
-
-def _beside(axes: Axes, x: float, row: int, text: str, align: str) -> None:
-    axes.text(x, row, text, ha=align, va="center", transform=axes.get_yaxis_transform())
-
-
-def _bare(axes: Axes) -> None:
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    axes.tick_params(length=2.5)
-
-
-def _percent(axis: Any) -> None:
-    from matplotlib.ticker import PercentFormatter
-
-    axis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
 
 
 # ------------------------------------------------------------------------------ SVG

@@ -1,0 +1,237 @@
+"""How plots look: colours, axes, and the few forms that all of them are made of.
+
+Knows nothing of bids or tournaments, and imports nothing of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.text import Text
+
+FEW = 30
+"""A value of fewer cases is left out, or drawn hollow where it is not."""
+OFF_BY = ("3 or more under", "2 under", "1 under", "made", "1 over", "2 over", "3 or more over")
+"""Parts of a bar that says how far the tricks were from the bid."""
+MADE = OFF_BY.index("made")
+# Okabe and Ito's colours, which the colour-blind tell apart, too; the marks differ as well.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
+MARKS = "osD^vPX"
+OFF_COLOURS = ("#08306b", "#2f79b5", "#9ecae1", "#4d9221", "#fdbe85", "#e6692b", "#8c2d04")
+INK, SOFT, PAPER = "#111111", "#666666", "#ffffff"
+_SHOWN_SHARE = 0.08
+
+Ends = tuple[float, float]
+"""Of a 95 % interval."""
+
+
+class Point(NamedTuple):
+    """One value of a line."""
+
+    x: float
+    y: float
+    cases: int
+    """How many it is the mean of."""
+    ends: Ends | None = None
+
+
+class Row(NamedTuple):
+    """One value with its interval, on a line of its own."""
+
+    name: str
+    value: float
+    ends: Ends | None
+    text: str
+    """Said at its right."""
+
+
+def axes_or_new(ax: Axes | None, width: float = 5.2, height: float = 3.6) -> Axes:
+    """Returns the axes to draw on: those given, or those of a new figure.
+
+    Args:
+        ax: Axes, or None.
+        width: Of the figure, in inches.
+        height: Of the figure, in inches.
+    """
+    if ax is not None:
+        return ax
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained").add_subplot()
+
+
+def bare(axes: Axes) -> None:
+    """Takes the frame at the top and at the right away."""
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    axes.tick_params(length=2.5)
+
+
+def tidy(axes: Axes, grid: Any = "both") -> None:
+    """Gives axes the look of all plots: a faint grid, no frame."""
+    bare(axes)
+    axes.set_axisbelow(True)
+    axes.grid(axis=grid, linewidth=0.6, alpha=0.4)
+
+
+def percent(axis: Any) -> None:
+    """Writes the shares of an axis as per cent."""
+    from matplotlib.ticker import PercentFormatter
+
+    axis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
+
+
+def whole_numbers(axes: Axes) -> None:
+    """Marks whole numbers on the lower axis."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def as_written(texts: Sequence[Text]) -> None:
+    """Keeps Matplotlib from reading mathematics into the names of players."""
+    for text in texts:
+        text.set_parse_math(False)
+
+
+def legend(axes: Axes, **where: Any) -> None:
+    """Writes what the lines are, names as they stand."""
+    as_written(axes.legend(frameon=False, **where).get_texts())
+
+
+def common(points: Sequence[Point]) -> list[Point]:
+    """Returns the values of enough cases, or all if none has enough."""
+    return [point for point in points if point.cases >= FEW] or list(points)
+
+
+def draw_line(
+    axes: Axes,
+    points: Sequence[Point],
+    colour: str = COLOURS[0],
+    mark: str = "o",
+    dash: Any = "-",
+    label: str = "",
+    paper: str = PAPER,
+) -> None:
+    """Draws values with their intervals; those of fewer than ``FEW`` cases are hollow.
+
+    Args:
+        axes: Where.
+        points: The values, in order.
+        colour: Of all.
+        mark: Of the values.
+        dash: Style of the line between them; "" for none.
+        label: For the legend; empty: none.
+        paper: Colour inside of hollow marks.
+    """
+    xs, ys = [point.x for point in points], [point.y for point in points]
+    axes.errorbar(
+        xs,
+        ys,
+        yerr=_distances(points),
+        color=colour,
+        marker=mark,
+        markersize=4.0,
+        markeredgewidth=1.2,
+        linestyle=dash or "none",
+        linewidth=1.7,
+        elinewidth=1.2,
+        capsize=2.5,
+        label=label or None,
+        zorder=3,
+    )
+    few = [point for point in points if point.cases < FEW]
+    axes.plot(
+        [point.x for point in few],
+        [point.y for point in few],
+        mark,
+        markersize=4.0,
+        markerfacecolor=paper,
+        markeredgecolor=colour,
+        markeredgewidth=1.2,
+        zorder=4,
+    )
+
+
+def _distances(points: Sequence[Point]) -> Any:
+    """Returns the lengths of the bars below and above; None where no value has an interval."""
+    if all(point.ends is None for point in points):
+        return None
+    ends = np.array([point.ends or (np.nan, np.nan) for point in points])
+    values = np.array([point.y for point in points])
+    return np.maximum((values - ends[:, 0], ends[:, 1] - values), 0.0)
+
+
+def lay_out_rows(axes: Axes, names: Sequence[str], ink: str = INK) -> None:
+    """Gives axes one line for each name from the top, the names on their left."""
+    bare(axes)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_yticks(range(len(names)), names)
+    as_written(axes.get_yticklabels())
+    axes.tick_params(axis="y", length=0.0, labelcolor=ink)
+    axes.set_axisbelow(True)
+    axes.spines["left"].set_visible(False)
+
+
+def draw_rows(
+    axes: Axes, rows: Sequence[Row], colour: str = COLOURS[0], ink: str = INK, soft: str = SOFT
+) -> None:
+    """Draws values with their intervals, one line each; see ``lay_out_rows``."""
+    axes.axvline(0.0, color=soft, linewidth=0.8, zorder=1)
+    for place, row in enumerate(rows):
+        if row.ends is not None:
+            axes.plot(row.ends, (place, place), color=colour, linewidth=2.0, zorder=2)
+        axes.plot(row.value, place, "o", color=ink, markersize=4.5, zorder=3)
+        axes.text(
+            1.03, place, row.text, ha="left", va="center", transform=axes.get_yaxis_transform()
+        )
+    axes.grid(axis="x", linewidth=0.6)
+
+
+def draw_parts(
+    axes: Axes,
+    places: Sequence[float],
+    shares: ArrayLike,
+    sideways: bool = False,
+    colours: Sequence[str] = OFF_COLOURS,
+    paper: str = PAPER,
+) -> None:
+    """Draws bars that are divided by how far the tricks were from the bid.
+
+    Args:
+        axes: Where.
+        places: Of the bars.
+        shares: (bars, ``OFF_BY``).
+        sideways: Whether the bars lie.
+        colours: Of the parts.
+        paper: Colour between the parts, and of the text in them.
+    """
+    parts = np.asarray(shares, dtype=np.float64)
+    starts = np.cumsum(parts, axis=1) - parts
+    for number, name in enumerate(OFF_BY):
+        how = {"color": colours[number], "edgecolor": paper, "linewidth": 0.5, "label": name}
+        if sideways:
+            axes.barh(places, parts[:, number], 0.72, left=starts[:, number], **how)
+        else:
+            axes.bar(places, parts[:, number], 0.8, bottom=starts[:, number], **how)
+    for place, start, share in zip(places, starts[:, MADE], parts[:, MADE], strict=True):
+        if sideways and share > _SHOWN_SHARE:  # upright bars are too narrow
+            at = start + share / 2, place
+            axes.text(*at, f"{share:.0%}", ha="center", va="center", fontsize=8, color=paper)
+    ends, axis = (axes.set_xlim, axes.xaxis) if sideways else (axes.set_ylim, axes.yaxis)
+    ends(0.0, 1.0)
+    percent(axis)
+
+
+def off_shares(off_by: Mapping[str, float]) -> list[float]:
+    """Returns the shares of ``OFF_BY``, from those by number of tricks over (under: below 0)."""
+    shares = [0.0] * len(OFF_BY)
+    for key, part in off_by.items():
+        shares[MADE + max(-MADE, min(MADE, int(key)))] += part
+    return shares
