@@ -49,6 +49,9 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "style": partial(contributing.section, "Words and style"),
     "add-a-variant": partial(contributing.section, "Add a variant"),
     "add-a-scoring-rule": partial(contributing.section, "Add a scoring rule"),
+    "stronger-or-weaker": partial(
+        contributing.section, "Changes that can make agents better or worse"
+    ),
     "commits": partial(contributing.section, "Commits"),
 }
 

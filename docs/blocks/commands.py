@@ -41,7 +41,8 @@ def _command(program: Program, name: str) -> Iterator[str]:
     context = command.make_context(name, [], resilient_parsing=True)
     usage = " ".join(command.collect_usage_pieces(context))
     yield f"{_told(command.callback)}\n\n```\n{program.name} {name} {usage}\n```\n\n"
-    rows = [_row(parameter.get_help_record(context)) for parameter in command.params]
+    records = (parameter.get_help_record(context) for parameter in command.params)
+    rows = [_row(record) for record in records if record is not None]  # None: hidden
     if rows:
         yield table(("Argument or option", "Meaning"), rows)
 

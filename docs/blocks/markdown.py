@@ -30,10 +30,11 @@ def words(docstring: str) -> str:
     return named.replace("``", "`")
 
 
-def prose(docstring: str) -> str:
-    """Returns the words of a docstring on one line, for a cell of a table.
+def escaped(text: str) -> str:
+    """Returns a text in which ``][`` outside of code is no link to a reference."""
+    return re.sub(r"(`+)[^`]*\1|\]\[", lambda found: found[0] if found[1] else r"]\[", text)
 
-    ``][`` would be read as a link to a reference, and ``|`` as the end of the cell.
-    """
-    line = " ".join(docstring.split()).replace("][", "]\\[").replace("|", "\\|")
-    return words(line)
+
+def prose(docstring: str) -> str:
+    """Returns the words of a docstring on one line, for a cell of a table."""
+    return words(escaped(" ".join(docstring.split())).replace("|", "\\|"))
