@@ -14,6 +14,8 @@ LEARNING = {"torch", "stable_baselines3", "sb3_contrib", "safetensors"}
 DRAWING = {"pygame", "matplotlib"}
 RESOLVER = "ohhell_env/players.py"
 """The one file of the library that asks ``agents`` for a player, when one is wanted by name."""
+ADAPTED = {"open_spiel": "pyspiel", "rllib": "ray"}
+"""Modules of ``ohhell_env/adapters`` and the library that each of them alone imports."""
 
 
 def python_files(package: str) -> list[Path]:
@@ -136,7 +138,7 @@ def test_the_engine_knows_no_doors() -> None:
 def test_pettingzoo_and_gymnasium_are_for_the_environments() -> None:
     allowed = {"envs", "oh_hell_v0", "bench"}
     for path in python_files("ohhell_env"):
-        if layer_of(path) not in allowed:
+        if layer_of(path) not in allowed and path.stem != "rllib":
             assert not set(tops(path)) & {"pettingzoo", "gymnasium"}, path
     assert "pettingzoo" not in tops(ROOT / "ohhell_env/envs/batched.py")
 
@@ -151,7 +153,17 @@ def test_the_library_needs_only_what_it_declares() -> None:
     declared = {"gymnasium", "numba", "numpy", "pettingzoo", "yaml", "typer", "llvmlite"}
     for path in python_files("ohhell_env"):
         own = set(tops(path, at_once_only=True)) - set(sys.stdlib_module_names)
+        if layer_of(path) == "adapters":
+            own.discard(ADAPTED.get(path.stem, ""))
         assert own <= declared | {"ohhell_env"}, path
+
+
+def test_adapters_are_for_those_who_ask_for_them() -> None:
+    assert {path.stem for path in python_files("ohhell_env/adapters")} >= ADAPTED.keys()
+    for path in python_files("ohhell_env"):
+        found = imports(path.read_text(encoding="utf-8"), module_of(path))
+        if layer_of(path) != "adapters":
+            assert not [name for name, _, _ in found if name.startswith("ohhell_env.adapters")]
 
 
 def test_the_reader_of_imports_sees_them_all() -> None:

@@ -11,6 +11,7 @@ import pytest
 pyspiel = pytest.importorskip("pyspiel")
 
 from agents import make  # noqa: E402
+from ohhell_env.adapters.open_spiel import OhHellState, game_of  # noqa: E402
 from ohhell_env.cards import card_name  # noqa: E402
 from ohhell_env.errors import RulesError  # noqa: E402
 from ohhell_env.rules import Rules  # noqa: E402
@@ -21,7 +22,7 @@ from tests.train.test_exact_one_card import best_bidder  # noqa: E402
 from train.__main__ import main  # noqa: E402
 from train.exact import tiny as module  # noqa: E402
 from train.exact import value_of  # noqa: E402
-from train.exact.tiny import OhHellState, game_of, nash_conv, policy_of, tree_of  # noqa: E402
+from train.exact.tiny import nash_conv, policy_of, tree_of  # noqa: E402
 
 
 def tiny(suits: int, ranks: int, size: int = 1, players: int = 3, **changes: Any) -> Rules:
@@ -61,7 +62,7 @@ def test_openspiels_own_checks(name: str, capfd: pytest.CaptureFixture[str]) -> 
 
 def dealt(state: OhHellState, rules: Rules) -> Table:
     """Lays the deal of a state out at a table of ours with the naive referee beside it."""
-    table = state.node.table
+    table = state.moment.table
     assert table is not None
     source = table.trump_source
     shown = source in (TrumpSource.TURNED_CARD, TrumpSource.DEALER_CARD)
@@ -138,9 +139,8 @@ def test_a_tree_is_the_game_that_it_was_made_of(name: str) -> None:
                 assert dict(same.chance_outcomes()) == pytest.approx(dict(ours.chance_outcomes()))
                 action = code = rng.choice(ours.legal_actions())
             else:
-                assert (
-                    same.information_state_string() == tree.names[ours.node.knows(ours.node.seat)]
-                )
+                knows = ours.information_state_string()
+                assert same.information_state_string() == tree.names[knows]
                 codes = {tree.codes[action]: action for action in ours.legal_actions()}
                 assert sorted(codes) == same.legal_actions()
                 code, action = rng.choice(sorted(codes.items()))
@@ -207,14 +207,14 @@ def test_known_to_openspiel_by_name() -> None:
     assert str(state) == "2, 51, 50, 49, 48"
     assert state.action_to_string(0, 61) == "bid 1"
     tensor = state.information_state_tensor(0)
-    assert len(tensor) == len(state.node.question(0)[0])
-    assert np.array_equal(np.array(tensor), state.node.question(0)[0])
+    assert len(tensor) == len(state.moment.question(0)[0])
+    assert np.array_equal(np.array(tensor), state.moment.question(0)[0])
     assert state.information_state_string(0) != state.information_state_string(1)
 
 
 def test_what_is_not_tiny_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RulesError, match="take a smaller pack"):
-        game_of("oh_hell", 5)
+        tree_of(game_of("oh_hell", 5))
     with pytest.raises(RulesError, match=r"[\d,]+ deals have too many courses"):
         nash_conv(Lowest(0), "oh_hell", 1)
     monkeypatch.setattr(module, "MOST_NODES", 2000)

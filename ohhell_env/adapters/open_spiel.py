@@ -1,0 +1,270 @@
+"""OpenSpiel: one deal of our game, under any rules, as a game of OpenSpiel.
+
+Importing this module registers it as ``ohhell_env``. Chance deals card by card; actions are our
+action codes, what a seat knows is our observation, which holds the whole public history of the deal
+and the seat's own cards. Rules of play and points are our engine's. Where bids are simultaneous the
+seats bid one after the other, and nobody's information state tells another's bid before all have
+bid.
+
+>>> import pyspiel
+>>> game = pyspiel.load_game("ohhell_env(rules=oh_hell,players=3,hand_size=1)")
+>>> game.num_players(), game.new_initial_state().is_chance_node()
+(3, True)
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import numpy as np
+
+from ohhell_env import schedule
+from ohhell_env.adapters.open_spiel_moment import Moment, Setting
+from ohhell_env.adapters.open_spiel_worlds import Unseen
+from ohhell_env.errors import OhHellError, RulesError
+from ohhell_env.first_deal import check_hand_size
+from ohhell_env.rules import Rules, RulesLike, as_rules
+from ohhell_env.variants import VARIANTS
+from ohhell_env.yaml_text import read_yaml
+
+try:
+    import pyspiel
+except ModuleNotFoundError:
+    raise OhHellError(
+        "the adapter for OpenSpiel needs the package open-spiel: pip install open_spiel"
+    ) from None
+
+NAME = "ohhell_env"
+_DEFAULTS: dict[str, Any] = {
+    "rules": "oh_hell",
+    "players": 0,
+    "hand_size": 0,
+    "settings": "",
+    "reward": "points",
+}
+
+
+def _type(utility: Any) -> pyspiel.GameType:
+    return pyspiel.GameType(
+        short_name=NAME,
+        long_name="Oh Hell, one deal, by ohhell_env",
+        dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
+        chance_mode=pyspiel.GameType.ChanceMode.EXPLICIT_STOCHASTIC,
+        information=pyspiel.GameType.Information.IMPERFECT_INFORMATION,
+        utility=utility,
+        reward_model=pyspiel.GameType.RewardModel.TERMINAL,
+        max_num_players=8,
+        min_num_players=2,
+        provides_information_state_string=True,
+        provides_information_state_tensor=True,
+        provides_observation_string=True,
+        provides_observation_tensor=True,
+        parameter_specification=_DEFAULTS,
+    )
+
+
+_TYPES = {
+    "points": _type(pyspiel.GameType.Utility.GENERAL_SUM),
+    "relative": _type(pyspiel.GameType.Utility.ZERO_SUM),
+}
+
+
+def read_settings(text: str) -> dict[str, Any]:
+    """Returns the changes of the rules that a parameter "settings" asks for.
+
+    >>> read_settings("pack: {suits: [C; D]; ranks: ['2'; '3']}; bidding.hook: none")
+    {'pack': {'suits': ['C', 'D'], 'ranks': ['2', '3']}, 'bidding.hook': 'none'}
+
+    Args:
+        text: YAML's mapping in braces, the outer ones may be left out; ";" stands for ",", which
+            divides the parameters of OpenSpiel.
+
+    Raises:
+        RulesError: The text is not of this form.
+    """
+    body = text.strip()
+    braced = body.startswith("{") and body.endswith("}")
+    try:
+        changes = read_yaml((body if braced else f"{{{body}}}").replace(";", ","))
+    except RulesError as error:
+        raise RulesError(f"settings={text!r}: this is not YAML: {error}") from None
+    if not isinstance(changes, dict) or not all(isinstance(key, str) for key in changes):
+        raise RulesError(f"settings={text!r}: write name: value; name: value")
+    return changes
+
+
+def parameters_of(rules: Rules, hand_size: int, reward: str = "points") -> dict[str, Any]:
+    """Returns the parameters with which ``pyspiel.load_game(NAME, ...)`` gives the same game."""
+    name = rules.name if rules.name in VARIANTS else "oh_hell"
+    try:
+        usual = Rules.preset(name, rules.players).to_dict()
+    except RulesError:  # changed so that more can play than the preset serves
+        name, usual = "oh_hell", Rules.preset("oh_hell", rules.players).to_dict()
+    plain = rules.to_dict()
+    changes = {key: plain[key] for key in plain if key != "name" and plain[key] != usual[key]}
+    params = {"rules": name, "players": rules.players, "hand_size": hand_size, "reward": reward}
+    if changes:
+        params["settings"] = json.dumps(changes).replace(",", ";")
+    return params
+
+
+class OhHellGame(pyspiel.Game):
+    """One deal of our game, as OpenSpiel sees it.
+
+    Args:
+        params: OpenSpiel's parameters: "rules" (the name of a variant or a YAML file), "players"
+            (0: the usual number), "hand_size" (0: the first of the schedule), "settings" (what
+            differs from these rules, see ``read_settings``) and "reward" ("points" or "relative").
+        rules: Takes the place of "rules", "players" and "settings".
+
+    Raises:
+        RulesError: Rules, a hand size or a reward that cannot be.
+    """
+
+    def __init__(self, params: dict[str, Any] | None = None, rules: Rules | None = None) -> None:
+        wanted = _DEFAULTS | (params or {})
+        if rules is None:
+            rules = as_rules(wanted["rules"], wanted["players"] or None)
+            rules = rules.replace(**read_settings(wanted["settings"]))
+        size = wanted["hand_size"] or schedule.hand_sizes(rules)[0]
+        self.setting = Setting(rules, size, wanted["reward"])
+        whole = parameters_of(rules, size, self.setting.reward)
+        super().__init__(_TYPES[self.setting.reward], _info(self.setting), whole)
+        self.root = Moment.first(self.setting)
+        self._looked: tuple[Moment, Unseen] | None = None
+
+    def unseen(self, state: OhHellState, seat: int) -> Unseen:
+        """Returns what a seat does not know in a state; the last answer is kept."""
+        if self._looked is not None:
+            moment, unseen = self._looked
+            if moment is state.moment and unseen.seat == seat:
+                return unseen
+        self._looked = state.moment, Unseen(state, seat)
+        return self._looked[1]
+
+    def new_initial_state(self) -> OhHellState:
+        """Returns a state before the deal."""
+        return OhHellState(self)
+
+    def make_py_observer(
+        self, iig_obs_type: Any = None, params: dict[str, Any] | None = None
+    ) -> OhHellObserver:
+        """Returns what reads a seat's view."""
+        return OhHellObserver(self.setting)
+
+
+def _info(setting: Setting) -> pyspiel.GameInfo:
+    players, size = setting.rules.players, setting.hand_size
+    counts = range(size + 1)
+    values = [
+        schedule.points(setting.rules.scoring, bid, won, size) for bid in counts for won in counts
+    ]
+    low, high = float(min(values)), float(max(values))
+    relative = setting.reward == "relative"
+    return pyspiel.GameInfo(
+        num_distinct_actions=setting.layout.num_actions,
+        max_chance_outcomes=max(setting.rules.pack.size, players),
+        num_players=players,
+        min_utility=low - high if relative else low,
+        max_utility=high - low if relative else high,
+        utility_sum=0.0 if relative else None,
+        max_game_length=players * (size + 1),
+    )
+
+
+class OhHellState(pyspiel.State):
+    """A deal under way: dealt by chance, then bid and played at a table of ours."""
+
+    def __init__(self, game: OhHellGame) -> None:
+        super().__init__(game)
+        self.moment: Moment = game.root
+
+    # names and arguments are OpenSpiel's
+
+    def current_player(self) -> int:
+        """Returns the seat to act, or OpenSpiel's number for chance or the end."""
+        return self.moment.seat
+
+    def is_terminal(self) -> bool:
+        """Returns whether the deal is over."""
+        return self.moment.over
+
+    def returns(self) -> list[float]:
+        """Returns the rewards by seat; zeros before the end."""
+        return self.moment.returns
+
+    def _legal_actions(self, player: int) -> list[int]:
+        return self.moment.legal
+
+    def chance_outcomes(self) -> list[tuple[int, float]]:
+        """Returns what chance may do now, with the chance of each."""
+        outcomes = self.moment.outcomes()
+        whole = sum(weight for _, weight in outcomes)
+        return [(choice, weight / whole) for choice, weight in outcomes]
+
+    def _apply_action(self, action: int) -> None:
+        self.moment = self.moment.after(action)
+
+    def _action_to_string(self, player: int, action: int) -> str:
+        return self.moment.name(action)
+
+    def __str__(self) -> str:
+        return self.history_str()
+
+    def information_state_string(self, player: int | None = None) -> str:
+        """Returns what a seat (None: the one to act) knows, as text."""
+        return self.moment.knows(self.moment.seat if player is None else player)
+
+    def resample_from_infostate(self, player: int, probability_sampler: Any) -> OhHellState:
+        """Returns a state that a seat cannot tell from this one, as IS-MCTS asks for it.
+
+        Args:
+            player: The seat.
+            probability_sampler: Returns numbers from 0 to 1 by chance.
+
+        Raises:
+            OhHellError: The cards are not dealt yet, or no such state was found.
+        """
+        return self.get_game().unseen(self, player).draw(random.Random(probability_sampler()))
+
+
+class OhHellObserver:
+    """Reads a seat's view, in the form that OpenSpiel wants; public and private are not parted."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.tensor = np.zeros(setting.layout.length, np.float32)
+        self.dict = {"view": self.tensor}
+
+    def set_from(self, state: OhHellState, player: int) -> None:
+        """Writes the view into ``tensor``."""
+        self.tensor[:] = state.moment.question(player)[0]
+
+    def string_from(self, state: OhHellState, player: int) -> str:
+        """Returns what the seat knows as text."""
+        return state.moment.knows(player)
+
+
+def game_of(
+    rules: RulesLike,
+    hand_size: int | None = None,
+    players: int | None = None,
+    reward: str = "points",
+) -> OhHellGame:
+    """Returns one deal of some rules as a game of OpenSpiel.
+
+    Args:
+        rules: Rules, the name of a variant, or the path of a YAML file.
+        hand_size: Cards for each seat; None: the first hand size of the schedule.
+        players: Overrides the number of players.
+        reward: "points", or "relative", which sums to zero.
+
+    Raises:
+        RulesError: As ``OhHellGame``.
+    """
+    size = check_hand_size(hand_size) or 0
+    return OhHellGame({"hand_size": size, "reward": reward}, rules=as_rules(rules, players))
+
+
+pyspiel.register_game(_TYPES["points"], OhHellGame)

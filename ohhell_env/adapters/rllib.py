@@ -1,0 +1,177 @@
+"""RLlib: a table as a multi-agent environment of RLlib's new API stack.
+
+The seats take their turns: an observation goes to the seat that is to act and to nobody else, until
+the end of the episode, when everybody gets one. Rules, actions, views and rewards are those of the
+PettingZoo environment, whose manual is ``envs/aec.py``; ``docs/adapters.md`` has a whole example of
+training.
+
+Observation:
+    A dict with "observations", the seat's view as float32 (L,), and "action_mask", int8 (A,), as
+    RLlib's own ``ActionMaskingTorchRLModule`` wants it.
+
+Rewards:
+    A step that ends a deal pays all seats at once; any other step pays the seat that acted 0.
+
+Episode end:
+    All seats terminate together, nothing is ever truncated. The last infos have "score", "points"
+    (of the last deal) and "win_share".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from ohhell_env.actions import Action
+from ohhell_env.envs.aec import RawOhHell
+from ohhell_env.errors import IllegalActionError, OhHellError, RulesError, nearest
+
+try:
+    from ray.rllib.core.columns import Columns
+    from ray.rllib.core.rl_module.rl_module import RLModule
+    from ray.rllib.env.multi_agent_env import MultiAgentEnv
+    from ray.rllib.utils.numpy import convert_to_numpy
+    from ray.rllib.utils.torch_utils import convert_to_torch_tensor
+except ImportError as error:
+    raise OhHellError(
+        f"the adapter for RLlib needs Ray with RLlib, and PyTorch ({error}): pip install "
+        "'ray[rllib]' torch, at the versions of constraints-rllib.txt"
+    ) from None
+
+SETTINGS = ("rules", "players", "episode", "reward", "hand_size", "layout", "render_mode")
+"""What ``env_config`` may hold: arguments of the PettingZoo environment."""
+
+Views = dict[str, dict[str, Any]]
+ByAgent = dict[str, Any]
+
+
+class OhHellEnv(MultiAgentEnv):
+    """One table of Oh Hell for RLlib; see this module's docstring.
+
+    Args:
+        config: RLlib's ``env_config``: any of ``SETTINGS``.
+
+    Raises:
+        RulesError: A setting that is unknown or cannot be used.
+    """
+
+    def __init__(self, config: Mapping[str, Any] | None = None) -> None:
+        super().__init__()
+        config = dict(config or {})
+        for key in config:
+            if key not in SETTINGS:
+                raise RulesError(f"env_config: unknown setting {key!r}: {nearest(key, SETTINGS)}")
+        self._table = RawOhHell(**config)
+        self.render_mode = self._table.render_mode
+        self.possible_agents = list(self._table.possible_agents)
+        self.agents = list(self.possible_agents)
+        agent = self.possible_agents[0]  # every seat has the same spaces
+        self._action_space = self._table.action_space(agent)
+        shown = self._table.observation_space(agent)
+        view = shown["observation"]
+        assert isinstance(view, spaces.Box)
+        low, high = float(view.low.min()), float(view.high.max())
+        self._view_space = spaces.Dict(
+            {
+                "observations": spaces.Box(low, high, view.shape, np.float32),
+                "action_mask": shown["action_mask"],
+            }
+        )
+        self.observation_spaces = dict.fromkeys(self.possible_agents, self._view_space)
+        self.action_spaces = dict.fromkeys(self.possible_agents, self._action_space)
+
+    @property
+    def table(self) -> RawOhHell:
+        """The table as a PettingZoo environment; look, and do not step it."""
+        return self._table
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Views, ByAgent]:
+        """Begins an episode and deals.
+
+        Args:
+            seed: Starts the random stream anew; None: the stream goes on.
+            options: Fix the first deal, as in the PettingZoo environment.
+
+        Returns:
+            The view of the seat to act, and no infos.
+
+        Raises:
+            RulesError: A seed or option that cannot be.
+        """
+        self._table.reset(seed, options)
+        agent = self._table.agent_selection
+        return {agent: self._view(agent)}, {}
+
+    def step(
+        self, action_dict: Mapping[str, Any]
+    ) -> tuple[Views, ByAgent, ByAgent, ByAgent, ByAgent]:
+        """Makes the action of the seat to act.
+
+        Args:
+            action_dict: The action by agent, of this one agent.
+
+        Returns:
+            Views, rewards, terminations, truncations and infos, by agent.
+
+        Raises:
+            IllegalActionError: The action is not legal now, or it is not that agent's turn; nothing
+                has changed.
+        """
+        table = self._table
+        if not table.playing:
+            raise IllegalActionError("step(): the episode is over or has not begun: call reset()")
+        agent = table.agent_selection
+        if list(action_dict) != [agent]:
+            raise IllegalActionError(
+                f"step(): it is the turn of {agent!r} alone, got actions of {list(action_dict)}"
+            )
+        table.step(action_dict[agent])
+        over = not table.playing
+        paid = any(table.rewards.values()) or over
+        rewards = dict(table.rewards) if paid else {agent: 0.0}
+        seen = self.possible_agents if over else [table.agent_selection]
+        views = {each: self._view(each) for each in seen}
+        ends = dict.fromkeys(seen, over) | {"__all__": over}
+        infos = {each: self._results(each) for each in seen} if over else {}
+        return views, rewards, ends, dict.fromkeys(ends, False), infos
+
+    def _view(self, agent: str) -> dict[str, Any]:
+        view = self._table.observe(agent)
+        return {
+            "observations": view["observation"].astype(np.float32),
+            "action_mask": view["action_mask"],
+        }
+
+    def _results(self, agent: str) -> dict[str, Any]:
+        info = self._table.infos[agent]
+        return {key: value for key, value in info.items() if key != "action_mask"}
+
+    def render(self) -> Any:
+        """Returns or prints the table, as ``render_mode`` says."""
+        return self._table.render()
+
+
+def player_of(module: RLModule) -> Callable[[Any, Mapping[str, Any]], Action]:
+    """Returns a trained module as a player: a function of a view and an info with its mask.
+
+    Such a function can sit at every table that takes players, as one of the ``opponents`` of the
+    Gymnasium environment for instance. It takes the best action.
+
+    Args:
+        module: An RLModule that reads this module's observations, restored or as trained.
+    """
+
+    def act(observation: Any, info: Mapping[str, Any]) -> Action:
+        view = {
+            "observations": np.asarray(observation, np.float32)[np.newaxis],
+            "action_mask": np.asarray(info["action_mask"])[np.newaxis],
+        }
+        outputs = module.forward_inference({Columns.OBS: convert_to_torch_tensor(view)})
+        return int(convert_to_numpy(outputs[Columns.ACTION_DIST_INPUTS])[0].argmax())
+
+    return act
