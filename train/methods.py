@@ -14,6 +14,10 @@ from train.config import Config
 from train.counterfactual import run as counterfactual
 from train.counterfactual.config import METHOD, CounterfactualConfig
 from train.counterfactual.folder import CounterfactualRun
+from train.distill import run as distill
+from train.distill.config import METHOD as DISTILL
+from train.distill.config import DistillConfig
+from train.distill.folder import DistillRun
 from train.run_directory import RunDirectory
 from train.run_folder import CONFIG
 from train.settings import Settings, read_settings
@@ -22,7 +26,7 @@ from train.settings import Settings, read_settings
 class Method(ABC):
     """A way to train: what the command line needs of it."""
 
-    settings: type[Config] | type[CounterfactualConfig]
+    settings: type[Config] | type[CounterfactualConfig] | type[DistillConfig]
 
     @abstractmethod
     def begin(self, path: Path, config: Any, force: bool = False) -> Any:
@@ -130,7 +134,43 @@ class _Counterfactual(Method):
         return config.cells()[0]
 
 
-METHODS: dict[str, Method] = {"ppo": _PPO(), METHOD: _Counterfactual()}
+class _Distill(Method):
+    settings = DistillConfig
+
+    def begin(self, path: Path, config: DistillConfig, force: bool = False) -> DistillRun:
+        return distill.begin(path, config, force)
+
+    def open(self, path: Path) -> DistillRun:
+        return DistillRun.open(path)
+
+    def check(self, config: DistillConfig) -> None:
+        distill.check_settings(config)
+
+    def train(self, run: DistillRun) -> None:
+        distill.train(run)
+
+    def done(self, run: DistillRun) -> str:
+        epochs, parts = len(run.rows()), run.parts()
+        if epochs:
+            return f"{epochs} epoch{'s' if epochs > 1 else ''}"
+        return f"{parts} part{'s' if parts > 1 else ''} of the games" if parts else ""
+
+    def finished(self, run: DistillRun) -> bool:
+        return len(run.rows()) >= run.config().fit.epochs
+
+    def summary(self, run: DistillRun) -> str:
+        config, rows = run.config(), run.rows()
+        minutes, cpu = rows[-1]["seconds"] / 60, rows[-1]["cpu_seconds"] / 60
+        return (
+            f"Fitted to {config.decisions:,} decisions of {config.teacher} in {minutes:.1f} "
+            f"minutes ({cpu:.1f} of the processor)"
+        )
+
+    def table(self, config: DistillConfig) -> tuple[Rules, int | None]:
+        return config.resolved_rules(), config.hand_size
+
+
+METHODS: dict[str, Method] = {"ppo": _PPO(), METHOD: _Counterfactual(), DISTILL: _Distill()}
 
 
 def method_of(settings: Settings) -> Method:
@@ -138,7 +178,7 @@ def method_of(settings: Settings) -> Method:
     return METHODS[settings.method]  # type: ignore[attr-defined]
 
 
-def load_settings(path: Path, changes: Mapping[str, Any]) -> Config | CounterfactualConfig:
+def load_settings(path: Path, changes: Mapping[str, Any]) -> Any:
     """Returns the settings of a YAML file, with changes, of whichever way to train it names.
 
     Raises:

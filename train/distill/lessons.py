@@ -1,0 +1,114 @@
+"""Decisions of a teacher: what it saw and chose, what its seat was paid, what it could not see."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ohhell_env.observation import Layout
+
+
+class Minibatch(NamedTuple):
+    """Some decisions, as they are fitted."""
+
+    views: Tensor
+    """int8 (B, L), what the seat saw: all that the network reads."""
+    masks: Tensor
+    """uint8 (B, A), 1 for each legal action."""
+    chosen: Tensor
+    """int64 (B,), the teacher's action."""
+    worth: Tensor
+    """float32 (B,), what the deal brought the seat, in units of reward."""
+    hands: NDArray[np.uint64]
+    """(B, seats - 1), what the other seats held, clockwise: to be guessed, never read."""
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """Decisions; of the views only what is not zero is kept, which is one value in ten."""
+
+    sizes: NDArray[np.uint16]
+    """(D,), how many values of each view are not zero."""
+    places: NDArray[np.uint16]
+    """(n,), where these stand, those of decision 0 first."""
+    values: NDArray[np.int8]
+    """(n,), what they are."""
+    legal: NDArray[np.uint8]
+    """(D, bytes), the bits of the action masks."""
+    chosen: NDArray[np.uint8]
+    """(D,), the teacher's action."""
+    worth: NDArray[np.float32]
+    """(D,), what the deal brought the seat, in units of reward."""
+    hands: NDArray[np.uint64]
+    """(D, seats - 1), masks of what the other seats held, clockwise."""
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @classmethod
+    def of(
+        cls,
+        views: NDArray[np.int8],
+        masks: NDArray[np.int8],
+        chosen: NDArray[np.int64],
+        worth: NDArray[np.float32],
+        hands: NDArray[np.uint64],
+    ) -> Self:
+        """Returns decisions from views (D, L) and masks (D, A) as the tables show them."""
+        rows, places = np.nonzero(views)
+        return cls(
+            sizes=np.bincount(rows, minlength=len(views)).astype(np.uint16),
+            places=places.astype(np.uint16),
+            values=views[rows, places],
+            legal=np.packbits(masks != 0, axis=1),
+            chosen=chosen.astype(np.uint8),
+            worth=worth,
+            hands=hands,
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Lessons]) -> Self:
+        """Returns the decisions of several parts, one after the other."""
+        return cls(
+            **{name: np.concatenate([getattr(part, name) for part in parts]) for name in NAMES}
+        )
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Returns all arrays by name."""
+        return {name: getattr(self, name) for name in NAMES}
+
+    @functools.cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        sizes = self.sizes.astype(np.int64)
+        return np.cumsum(sizes) - sizes
+
+    def minibatch(self, rows: NDArray[np.int64], layout: Layout) -> Minibatch:
+        """Returns some of the decisions, views and masks written out.
+
+        Args:
+            rows: Which ones, in any order.
+            layout: Of the views.
+        """
+        sizes = self.sizes[rows].astype(np.int64)
+        before = np.cumsum(sizes) - sizes
+        entries = np.repeat(self._starts[rows] - before, sizes) + np.arange(sizes.sum())
+        views = np.zeros((len(rows), layout.length), np.int8)
+        views[np.repeat(np.arange(len(rows)), sizes), self.places[entries]] = self.values[entries]
+        masks = np.unpackbits(self.legal[rows], axis=1, count=layout.num_actions)
+        return Minibatch(
+            torch.from_numpy(views),
+            torch.from_numpy(masks),
+            torch.from_numpy(self.chosen[rows].astype(np.int64)),
+            torch.from_numpy(self.worth[rows]),
+            self.hands[rows],
+        )
+
+
+NAMES = tuple(field.name for field in fields(Lessons))
