@@ -24,6 +24,7 @@ PROGRAM = Program(
         ),
         "card": Command("train.card:card", "Write a player's card: training, strength."),
         "heuristic": Command("train.heuristic:heuristic", "Fit the heuristic player's models."),
+        "play": Command("train.play.cli:play", "Play against the players, in the terminal."),
         "exact": Command("train.exact.cli:exact", "Measure players against exact solutions."),
         "bench": Command("train.bench:bench", "Measure how fast training and tournaments are."),
     },

@@ -1,0 +1,111 @@
+"""The players in the other seats: what they are asked, and how their failures are told."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ohhell_env.envs.opponents import Opponent, Opponents
+from ohhell_env.errors import OhHellError
+from ohhell_env.game import Game
+from ohhell_env.rules import Rules
+from train.play.sight import observe
+
+
+class PlayerError(OhHellError):
+    """A player in another seat did not answer, or answered something that is not legal."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A decision of another seat: its own view and the chance that belongs to it."""
+
+    seat: int
+    view: NDArray[np.int8]
+    mask: NDArray[np.int8]
+    word: np.uint64
+
+
+class Others:
+    """The players in all seats but the person's.
+
+    Args:
+        names: One name for all, or one for each seat clockwise from the person's.
+        rules: The rules.
+        seat: The person's seat.
+        hand_size: A hand size outside the schedule that is to be played.
+
+    Raises:
+        OhHellError: Not a player, or not as many as there are other seats.
+    """
+
+    def __init__(
+        self, names: Sequence[str], rules: Rules, seat: int, hand_size: int | None = None
+    ) -> None:
+        given = names[0] if len(names) == 1 else list(names)
+        self._players = Opponents(given, rules, hand_size)
+        self._seat, self._seats = seat, rules.players
+        self._lock = threading.Lock()
+
+    def begin(self) -> None:
+        """Sits the players down.
+
+        Raises:
+            PlayerError: One cannot begin.
+        """
+        try:
+            self._players.begin(self._seat)
+        except OhHellError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise PlayerError(f"a player cannot begin: {_described(error)}") from error
+
+    def question(self, game: Game, move: int) -> Question:
+        """Returns what the seat to act is to be asked.
+
+        Args:
+            game: The table.
+            move: How many bids and cards were made before; chance depends on it and on the seed, so
+                that the same game brings the same answers.
+        """
+        layout = self._player(game.seat).layout
+        view, mask = observe(game, layout, game.seat)
+        key = np.array([game.seed or 0, move], np.uint64)
+        return Question(game.seat, view, mask, np.uint64(np.random.Philox(key=key).random_raw()))
+
+    def answer(self, question: Question) -> int:
+        """Returns the action of a player; may take seconds, may be called in any thread.
+
+        Raises:
+            PlayerError: It failed.
+        """
+        legal = np.flatnonzero(question.mask)
+        if len(legal) == 1:
+            return int(legal[0])
+        player = self._player(question.seat)
+        rows = question.view[np.newaxis], question.mask[np.newaxis]
+        word, seat = np.array([question.word], np.uint64), np.array([question.seat])
+        try:
+            with self._lock:  # one that was undone may still be thinking
+                return int(player.ask(*rows, word, seat)[0])
+        except OhHellError as error:
+            why = str(error).removesuffix("; call reset() to go on")
+        except (Exception, SystemExit) as error:
+            why = _described(error)
+        raise PlayerError(f"seat {question.seat} ({player.name}) failed: {why}")
+
+    def _player(self, seat: int) -> Opponent:
+        distance = (seat - self._seat - 1) % self._seats
+        return self._players.players[int(self._players.places[distance])]
+
+    def close(self) -> None:
+        """Ends what the players hold, programs for instance; one that thinks is ended, too."""
+        self._players.close()
+
+
+def _described(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
