@@ -52,11 +52,11 @@ install: $(INSTALLED)  ## create .venv with all that training and tests need
 $(INSTALLED): pyproject.toml constraints.txt
 	$(call create_venv,$(VENV))
 	@echo "Installing into $(VENV) (a few minutes the first time) ..."
-	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,pictures,dev]"
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,pictures,dev,docs]"
 	@rm -f $(VENV)/.installed-* && touch $@
 
 $(BENCH_INSTALLED): $(INSTALLED)
-	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,pictures,dev,bench,ray]"
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,pictures,dev,docs,bench,ray]"
 	@touch $@
 
 .PHONY: train
@@ -83,7 +83,7 @@ test-bounds: $(INSTALLED)  ## run the engine's tests with numba's bounds checks 
 $(LOWEST_INSTALLED): pyproject.toml constraints-lowest.txt
 	$(call create_venv,$(LOWEST_VENV))
 	@echo "Installing into $(LOWEST_VENV) ..."
-	@$(LOWEST_VENV)/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable ".[train,pictures,dev]"
+	@$(LOWEST_VENV)/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable ".[train,pictures,dev,docs]"
 	@rm -f $(LOWEST_VENV)/.installed-* && touch $@
 
 .PHONY: test-lowest
@@ -105,8 +105,16 @@ format: $(INSTALLED)  ## put the code into the project's format and fix what can
 type: $(INSTALLED)  ## check the types
 	@$(BIN)/basedpyright --pythonpath $(BIN)/python
 
+.PHONY: docs
+docs: $(INSTALLED)  ## build the documentation into site/, strictly
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+.PHONY: docs-serve
+docs-serve: $(INSTALLED)  ## show the documentation while it is written, at http://127.0.0.1:8000
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
+
 .PHONY: check
-check: lint type test  ## all that CI runs: lint, type, test
+check: lint type docs test  ## all that CI runs: lint, type, docs, test
 
 .PHONY: bench
 bench: $(BENCH_INSTALLED)  ## measure the speed, beside OpenSpiel and PettingZoo's classic games
@@ -115,5 +123,5 @@ bench: $(BENCH_INSTALLED)  ## measure the speed, beside OpenSpiel and PettingZoo
 
 .PHONY: clean
 clean:  ## remove caches and build products; runs/ and the environment stay
-	rm -rf build dist .pytest_cache .ruff_cache .hypothesis .numba_cache* htmlcov .coverage
+	rm -rf build dist site .pytest_cache .ruff_cache .hypothesis .numba_cache* htmlcov .coverage
 	find . -path './.venv*' -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

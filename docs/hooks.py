@@ -8,6 +8,7 @@ of the file, or, as long as ``mkdocs.yml`` knows no ``repo_url``, its path as pl
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
@@ -25,11 +26,14 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parent.parent
+_CODE = re.compile(r"(`+).+?\1")
 INCLUDED = {
     "index.md": "README.md",
     "changelog.md": "CHANGELOG.md",
 }
 """Pages of the site whose text has its home outside of this folder."""
+TOLD_BY = {"CONTRIBUTING.md": "extending.md"}
+"""Files that have no page of their own, by the page that has what they tell."""
 
 
 class Links(Treeprocessor, Extension):
@@ -39,9 +43,10 @@ class Links(Treeprocessor, Extension):
         """Knows no pages yet."""
         Treeprocessor.__init__(self)
         Extension.__init__(self)
-        self.sources: dict[str, Path] = {}
-        """Where the text of each page, and every other file of the site, comes from."""
+        self.pages: dict[Path, str] = {}
+        """Every page and other file of the site, by the file that it comes from."""
         self.page = ""
+        self.source = Path()
         self.repository: str | None = None
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 (Markdown's name)
@@ -60,13 +65,13 @@ class Links(Treeprocessor, Extension):
         url = urlsplit(element.get(name, ""))
         if url.scheme or url.netloc or not url.path:
             return
-        wanted = (self.sources[self.page].parent / url.path).resolve()
-        for page, source in self.sources.items():
-            if source == wanted:
-                place = os.path.relpath(page, Path(self.page).parent)
-                element.set(name, urlunsplit(url._replace(path=place)))
-                return
-        if wanted.exists() and wanted.is_relative_to(ROOT):
+        wanted = (self.source.parent / url.path).resolve()
+        if wanted in self.pages:
+            place = os.path.relpath(self.pages[wanted], Path(self.page).parent)
+            element.set(name, urlunsplit(url._replace(path=place)))
+            if element.text == url.path and wanted.suffix == ".md":
+                element.text = title(wanted)
+        elif wanted.exists() and wanted.is_relative_to(ROOT):
             self._lead_out(element, wanted.relative_to(ROOT).as_posix())
 
     def _lead_out(self, element: Element, path: str) -> None:
@@ -86,6 +91,12 @@ class Links(Treeprocessor, Extension):
         code.tail = None if same else ")"
 
 
+def title(page: Path) -> str:
+    """Returns the headline of a page."""
+    found = re.search(r"^# (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return found[1] if found else page.stem
+
+
 _links = Links()
 
 
@@ -99,11 +110,18 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
     """Adds the pages whose text has its home elsewhere."""
     for page, source in INCLUDED.items():
         files.append(File.generated(config, page, abs_src_path=str(ROOT / source)))
-    _links.sources = {
-        file.src_uri: Path(file.abs_src_path).resolve() for file in files if file.abs_src_path
-    }
+    sources = {file.src_uri: file.abs_src_path for file in files}
+    _links.pages = {Path(source).resolve(): page for page, source in sources.items() if source}
+    _links.pages |= {ROOT / source: page for source, page in TOLD_BY.items()}
 
 
-def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> None:
-    """Notes which page comes next."""
-    _links.page = page.file.src_uri
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Notes which page comes next; writes pipes in tables as Python-Markdown wants them.
+
+    In a code span of a table the repository's view needs ``\\|``, Python-Markdown takes the pipe.
+    """
+    _links.page, _links.source = page.file.src_uri, Path(page.file.abs_src_path or ROOT).resolve()
+    if page.is_homepage:
+        page.meta["hide"] = ["navigation"]
+    rows = re.compile(r"^\|.*$", re.MULTILINE)
+    return rows.sub(lambda row: _CODE.sub(lambda code: code[0].replace(r"\|", "|"), row[0]), markdown)
