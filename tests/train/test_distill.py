@@ -404,6 +404,19 @@ def test_settings_changed_under_a_run_are_told(finished: DistillRun, tmp_path: P
         train(DistillRun.open(copy), quiet=True)
 
 
+def test_it_can_begin_as_another_player(finished: DistillRun, tmp_path: Path) -> None:
+    fit = {"epochs": 1, "minibatch": 256, "learning_rate": 1e-9}  # it stays what it was
+    start = str(finished.path / "best")
+    run = begin(tmp_path / "next", config_of(start=start, fit=fit))
+    train(run, quiet=True)
+    before, after = (load_checkpoint(each).network for each in (start, run.path / "best"))
+    for name, weights in before.state_dict().items():
+        torch.testing.assert_close(after.state_dict()[name], weights, atol=1e-5, rtol=0)
+    assert weights_digest(load_checkpoint(run.path / "start").network) == weights_digest(before)
+    with pytest.raises(CheckpointError, match="hidden layers"):
+        begin(tmp_path / "x", config_of(start=start, network={"hidden": [8]}))
+
+
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
@@ -411,10 +424,11 @@ def test_settings_changed_under_a_run_are_told(finished: DistillRun, tmp_path: P
         ({"players": 9}, "players"),
         ({"hand_size": 0}, "hand_size"),
         ({"teachr": "search"}, "unknown setting 'teachr': did you mean 'teacher'"),
-        ({"teacher": "serch"}, "unknown player 'serch': did you mean 'search'"),
+        ({"teacher": "hueristic"}, "did you mean 'heuristic'"),
         ({"teacher": "search:world=3"}, "worlds"),
         ({"teacher": "runs/none/best"}, "no such checkpoint"),
         ({"teacher": "tests.train.players:Raises"}, "no idea"),
+        ({"start": "runs/none/best"}, "cannot be read"),
         ({"guests": {"nobody": 0.5}}, "unknown player 'nobody'"),
         ({"guests": {"random": 0.6, "heuristic": 0.6}}, "more than 1"),
         ({"fit": {"epoch": 3}}, "did you mean 'fit.epochs'"),

@@ -9,13 +9,21 @@ from pydantic import Field, model_validator
 from ohhell_env.game import MAX_SEED
 from ohhell_env.rules import Rules, as_rules
 from ohhell_env.schedule import MAX_HAND_SIZE
-from train.config import Seats
-from train.counterfactual.config import NoiseSettings
+from train.config import Config, Seats
+from train.config import NetworkSettings as PPONetworkSettings
+from train.counterfactual import config as counterfactual
 from train.settings import Settings
 
 METHOD = "distill"
 _Player = Annotated[str, Field(min_length=1)]
 _Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class NoiseSettings(counterfactual.NoiseSettings):
+    """How far the teacher's seats stray from its choices, to see more than its own habits.
+
+    What is learned is its own choice all the same.
+    """
 
 
 class NetworkSettings(Settings):
@@ -75,13 +83,14 @@ class DistillConfig(Settings):
     """Seed of the first weights, the deals and every choice."""
     decisions: int = Field(default=1_000_000, ge=1, le=50_000_000)
     """How many decisions of the teacher to learn from, to the next part; forced ones do not count.
-    A million takes about 250 MB of memory, and as much of the disk."""
+    A million takes about 200 MB of the disk, and twice that of memory while it is read."""
     noise: NoiseSettings = NoiseSettings()
-    """How often the teacher's seats do something else than it chose, to see more than its own
-    habits. What is learned is its own choice all the same."""
     guests: dict[str, _Share] = Field(default={}, max_length=20)
     """Shares of the tables at which another player takes one to all but one of the seats, by what
     ``agents.make`` makes it from; the teacher has the rest. Guests' choices are not learned."""
+    start: _Player | None = None
+    """Folder of a checkpoint of this shape that the network begins as; null: it begins from
+    nothing."""
     network: NetworkSettings = NetworkSettings()
     fit: FitSettings = FitSettings()
     report: ReportSettings = ReportSettings()
@@ -100,6 +109,16 @@ class DistillConfig(Settings):
         """
         rules = self.rules if isinstance(self.rules, str) else Rules.from_dict(self.rules)
         return as_rules(rules, self.players)
+
+    def as_ppo(self) -> Config:
+        """Returns settings of PPO self-play for the same tables and a network of the same shape."""
+        return Config(
+            rules=self.rules,
+            players=self.players,
+            hand_size=self.hand_size,
+            layout=self.layout,
+            network=PPONetworkSettings(hidden=self.network.hidden),
+        )
 
     def resolved(self) -> Self:
         """Returns the same settings with the rules that names and files stand for written out.

@@ -28,14 +28,23 @@ class Fitting:
         config: The settings.
         lessons: The decisions to learn from.
         held_out: Others, to see how well it does on decisions that it did not learn from.
+        start: What the network begins as; None: it begins from nothing.
     """
 
-    def __init__(self, config: DistillConfig, lessons: Lessons, held_out: Lessons) -> None:
+    def __init__(
+        self,
+        config: DistillConfig,
+        lessons: Lessons,
+        held_out: Lessons,
+        start: Network | None = None,
+    ) -> None:
         self.config, self.lessons, self.held_out = config, lessons, held_out
         self.rules, fit = config.resolved_rules(), config.fit
         self.layout = layout_of(self.rules, config.layout, config.hand_size)
         torch.manual_seed(config.seed)
         network = Network(self.layout, config.network.hidden, rules=self.rules)
+        if start is not None:
+            network.load_state_dict(start.state_dict())
         self.student = Student(network, fit.hands_weight > 0)
         self.optimizer = torch.optim.Adam(self.student.parameters(), lr=fit.learning_rate)
         self.steps = -(-len(lessons) // fit.minibatch)

@@ -6,6 +6,7 @@
       config.yaml               the settings, with what names stand for written out
       versions.json             of the libraries that trained it
       games/0.safetensors ...   the teacher's decisions in parts; part 0 is not learned from
+      start/                    the player that it began as, if it began as one
       state.safetensors         all that a resumed run needs between two epochs
       epochs/1/ 2/ ...          the player after each epoch
       metrics.csv               one row for each epoch, made anew from the state
@@ -31,17 +32,19 @@ import torch
 
 from agents.base import write_whole
 from agents.checkpoint import load_checkpoint, save_checkpoint
+from agents.network import Network
 from ohhell_env.errors import CheckpointError
 from train.distill.config import DistillConfig
 from train.distill.files import read_arrays, write_arrays
 from train.distill.fitting import Fitting
 from train.distill.lessons import NAMES, Lessons
-from train.run_folder import CONFIG, LEFT_OVER, RunFolder
+from train.run_directory import start_of
+from train.run_folder import CONFIG, LEFT_OVER, START, RunFolder
 
 METRICS, STATE, GAMES, EPOCHS = "metrics.csv", "state.safetensors", "games", "epochs"
 _PLAYED_WITH = {"rules", "players", "hand_size", "layout", "seed", "teacher", "noise", "guests"}
 """Settings that the games depend on."""
-_FITTED_WITH = _PLAYED_WITH | {"decisions", "network", "fit"}
+_FITTED_WITH = _PLAYED_WITH | {"decisions", "start", "network", "fit"}
 """Settings that the fit depends on."""
 _FIT_ANEW = f"move {STATE} elsewhere to have the epochs fitted again"
 
@@ -54,6 +57,18 @@ class DistillRun(RunFolder):
     """A folder with a run in it; see the module's docstring for what it holds."""
 
     settings = DistillConfig
+
+    def _bring(self, config: DistillConfig) -> None:
+        if config.start is not None:
+            save_checkpoint(self.path / START, load_checkpoint(config.start))
+
+    def start(self, config: DistillConfig) -> Network | None:
+        """Returns what the network of the run begins as, from the copy in its own folder.
+
+        Raises:
+            CheckpointError: The copy is broken, or of another shape.
+        """
+        return None if config.start is None else start_of(config.as_ppo(), self.path / START)
 
     def parts(self) -> int:
         """Returns how many parts of the games are there, from part 0 on."""

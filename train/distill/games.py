@@ -15,8 +15,7 @@ import agents
 from ohhell_env.actions import BID_BASE
 from ohhell_env.envs.batched import BatchedOhHell
 from ohhell_env.errors import RulesError
-from train.counterfactual.config import NoiseSettings
-from train.distill.config import DistillConfig
+from train.distill.config import DistillConfig, NoiseSettings
 from train.distill.lessons import Lessons
 from train.rollout import points_scale
 from train.tournament.entrants import Entrant

@@ -21,6 +21,7 @@ from train.distill.folder import DistillRun, Row
 from train.distill.games import close, invited, play
 from train.distill.lessons import Lessons
 from train.progress import Difference, measure
+from train.run_directory import start_of
 from train.tournament.entrants import Entrant
 
 
@@ -92,7 +93,7 @@ class _Training:
     def go_on(self) -> None:
         """Plays what is missing of the games, then fits the epochs that are missing."""
         held_out, lessons = self._games()
-        fitting = Fitting(self.config, lessons, held_out)
+        fitting = Fitting(self.config, lessons, held_out, self.run.start(self.config))
         self.run.restore(fitting)
         self.clock.read()
         if self.rows:
@@ -179,6 +180,8 @@ def check_settings(config: DistillConfig) -> None:
         OhHellError: They cannot be played, or one of the players is not found.
     """
     close(invited(config))
+    if config.start is not None:
+        start_of(config.as_ppo(), Path(config.start))
     for name in config.report.against:
         try:
             agents.make(name, config.report.seed).close()
