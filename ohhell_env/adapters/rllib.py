@@ -14,17 +14,23 @@ Rewards:
 
 Episode end:
     All seats terminate together, nothing is ever truncated. The last infos have "score", "points"
-    (of the last deal) and "win_share".
+    (of the last deal) and "win_share". An illegal action ends the episode, as ``oh_hell_v0.env``
+    has it; RLlib's own check of environments makes one. With ``illegal="raise"`` it raises, which
+    needs ``PPOConfig.environment(disable_env_checking=True)``.
 """
 
+# Ray with RLlib has an environment of its own (make test-adapters), because of its pin of Gymnasium.
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
+from ohhell_env import oh_hell_v0
 from ohhell_env.actions import Action
 from ohhell_env.envs.aec import RawOhHell
 from ohhell_env.errors import IllegalActionError, OhHellError, RulesError, nearest
@@ -41,8 +47,8 @@ except ImportError as error:
         "'ray[rllib]' torch, at the versions of constraints-rllib.txt"
     ) from None
 
-SETTINGS = ("rules", "players", "episode", "reward", "hand_size", "layout", "render_mode")
-"""What ``env_config`` may hold: arguments of the PettingZoo environment."""
+SETTINGS = tuple(signature(oh_hell_v0.env).parameters)
+"""What ``env_config`` may hold: the arguments of the PettingZoo environment, ``oh_hell_v0.env``."""
 
 Views = dict[str, dict[str, Any]]
 ByAgent = dict[str, Any]
@@ -60,11 +66,12 @@ class OhHellEnv(MultiAgentEnv):
 
     def __init__(self, config: Mapping[str, Any] | None = None) -> None:
         super().__init__()
-        config = dict(config or {})
-        for key in config:
+        settings: dict[str, Any] = {"illegal": "terminate"} | dict(config or {})
+        for key in settings:
             if key not in SETTINGS:
                 raise RulesError(f"env_config: unknown setting {key!r}: {nearest(key, SETTINGS)}")
-        self._table = RawOhHell(**config)
+        self._wrapped = oh_hell_v0.env(**settings)
+        self._table = self._wrapped.unwrapped
         self.render_mode = self._table.render_mode
         self.possible_agents = list(self._table.possible_agents)
         self.agents = list(self.possible_agents)
@@ -103,7 +110,7 @@ class OhHellEnv(MultiAgentEnv):
         Raises:
             RulesError: A seed or option that cannot be.
         """
-        self._table.reset(seed, options)
+        self._wrapped.reset(seed, options)
         agent = self._table.agent_selection
         return {agent: self._view(agent)}, {}
 
@@ -119,8 +126,8 @@ class OhHellEnv(MultiAgentEnv):
             Views, rewards, terminations, truncations and infos, by agent.
 
         Raises:
-            IllegalActionError: The action is not legal now, or it is not that agent's turn; nothing
-                has changed.
+            IllegalActionError: It is not that agent's turn, or with "raise" the action is not legal
+                now; nothing has changed.
         """
         table = self._table
         if not table.playing:
@@ -130,7 +137,7 @@ class OhHellEnv(MultiAgentEnv):
             raise IllegalActionError(
                 f"step(): it is the turn of {agent!r} alone, got actions of {list(action_dict)}"
             )
-        table.step(action_dict[agent])
+        self._wrapped.step(action_dict[agent])
         over = not table.playing
         paid = any(table.rewards.values()) or over
         rewards = dict(table.rewards) if paid else {agent: 0.0}
@@ -167,8 +174,9 @@ def player_of(module: RLModule) -> Callable[[Any, Mapping[str, Any]], Action]:
     """
 
     def act(observation: Any, info: Mapping[str, Any]) -> Action:
+        vector = observation["observation"] if isinstance(observation, Mapping) else observation
         view = {
-            "observations": np.asarray(observation, np.float32)[np.newaxis],
+            "observations": np.asarray(vector, np.float32)[np.newaxis],
             "action_mask": np.asarray(info["action_mask"])[np.newaxis],
         }
         outputs = module.forward_inference({Columns.OBS: convert_to_torch_tensor(view)})
