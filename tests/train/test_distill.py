@@ -229,6 +229,28 @@ def test_the_head_reads_what_the_policy_thought_of_the_same_view() -> None:
     assert values.shape == part.worth.shape
 
 
+@pytest.mark.parametrize("steps", [1, 2, 10, 11, 20])
+def test_the_learning_rate_rises_and_falls_in_any_number_of_steps(
+    steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = config_of(fit={"epochs": 1, "minibatch": 65_536})
+    lessons = lessons_of(config)
+    size = -(-len(lessons) // steps)
+    config = config_of(fit={"epochs": 1, "minibatch": size, "learning_rate": 0.01})
+    fitting, rates = Fitting(config, lessons, lessons), list[float]()
+    real = fitting._step
+
+    def noted(part: Any) -> Any:
+        rates.append(fitting.optimizer.param_groups[0]["lr"])
+        return real(part)
+
+    monkeypatch.setattr(fitting, "_step", noted)
+    fitting.epoch(1)
+    assert len(rates) == steps and all(0 < rate <= 0.01 for rate in rates)
+    if steps > 2:
+        assert rates[0] < max(rates) == pytest.approx(0.01) and rates[-1] < 1e-4
+
+
 def test_numbers_out_of_hand_are_told() -> None:
     config = config_of(fit={"epochs": 2, "minibatch": 16, "learning_rate": 1.0})
     fitting = Fitting(config, lessons_of(config, 1), lessons_of(config, 0))

@@ -49,11 +49,12 @@ class Fitting:
         self.optimizer = torch.optim.Adam(self.student.parameters(), lr=fit.learning_rate)
         self.steps = -(-len(lessons) // fit.minibatch)
         """Of the optimiser in an epoch."""
+        total = max(fit.epochs * self.steps, 3)
         self.schedule = torch.optim.lr_scheduler.OneCycleLR(
             self.optimizer,
             max_lr=fit.learning_rate,
-            total_steps=fit.epochs * self.steps,
-            pct_start=0.1,
+            total_steps=total,
+            pct_start=max(0.1, 2 / total),  # it divides by how long it rises, and falls
             cycle_momentum=False,
         )
 

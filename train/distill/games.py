@@ -33,16 +33,15 @@ def invited(config: DistillConfig) -> list[Entrant]:
     Raises:
         OhHellError: One of them is not found, or cannot play at these tables.
     """
-    rules = config.resolved_rules()
-    players: list[Entrant] = []
-    for name in (config.teacher, *config.guests):
-        player = agents.make(name, config.seed)
-        player.begin(rules)
-        players.append(Entrant(name, player, ours=True))
-    tables = _tables(config, 0, 1)
-    first = np.zeros(1, np.int64)
-    for player in players:
-        _asked(player, tables, first, np.zeros(1, np.uint64))
+    tables, players = _tables(config, 0, 1), list[Entrant]()
+    try:
+        for name in (config.teacher, *config.guests):
+            players.append(Entrant(name, agents.make(name, config.seed), ours=True))
+            players[-1].player.begin(tables.rules)
+            _asked(players[-1], tables, np.zeros(1, np.int64), np.zeros(1, np.uint64))
+    except BaseException:
+        close(players)
+        raise
     return players
 
 

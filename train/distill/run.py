@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import time
@@ -113,20 +114,25 @@ class _Training:
         wanted, there = self.config.decisions, self.run.parts()
         task = self.progress.add_task(f"games of {self.config.teacher}", total=wanted)
         parts: list[Lessons] = []
-        players: list[Entrant] = []
         found = 0
-        while found < wanted:
-            number = len(parts)
-            if number >= there:
-                players = players or invited(self.config)
-                self._play(players, number, functools.partial(self._seen, task, found))
-            lessons, about = self.run.load_part(number)
-            self._spend(about)
-            parts.append(lessons)
-            found += len(lessons) if number else 0  # part 0 is held out
-            self._seen(task, found, 0)
-        close(players)
+        with contextlib.ExitStack() as later:
+            players: list[Entrant] = []
+            while found < wanted:
+                number = len(parts)
+                if number >= there:
+                    players = players or self._invite(later)
+                    self._play(players, number, functools.partial(self._seen, task, found))
+                lessons, about = self.run.load_part(number)
+                self._spend(about)
+                parts.append(lessons)
+                found += len(lessons) if number else 0  # part 0 is held out
+                self._seen(task, found, 0)
         return parts[0], Lessons.joined(parts[1:])
+
+    def _invite(self, later: contextlib.ExitStack) -> list[Entrant]:
+        players = invited(self.config)
+        later.callback(close, players)
+        return players
 
     def _spend(self, more: Mapping[str, float]) -> None:
         self.spent = {name: round(spent + more[name], 2) for name, spent in self.spent.items()}
