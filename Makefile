@@ -15,6 +15,7 @@ ARGS ?=
 WORKERS ?= 2
 
 LOWEST_VENV ?= .venv-lowest
+RLLIB_VENV ?= .venv-rllib
 BIN := $(VENV)/bin
 # A file's tests stay together: they share what they have set up.
 SHARED := -n $(WORKERS) --dist loadfile
@@ -24,6 +25,7 @@ VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' ohhell_env/__init__.p
 INSTALLED := $(VENV)/.installed-$(VERSION)
 BENCH_INSTALLED := $(VENV)/.installed-bench-$(VERSION)
 LOWEST_INSTALLED := $(LOWEST_VENV)/.installed-$(VERSION)
+RLLIB_INSTALLED := $(RLLIB_VENV)/.installed-$(VERSION)
 
 # One thread for each process: small networks and small arrays are slower with two, and figures that
 # do not depend on the machine's load are worth more.
@@ -89,6 +91,16 @@ $(LOWEST_INSTALLED): pyproject.toml constraints-lowest.txt
 .PHONY: test-lowest
 test-lowest: $(LOWEST_INSTALLED)  ## run the tests with the oldest supported versions
 	@NUMBA_CACHE_DIR="$(CURDIR)/.numba_cache_lowest" $(LOWEST_VENV)/bin/python -m pytest $(SHARED) $(ARGS)
+
+$(RLLIB_INSTALLED): pyproject.toml constraints-rllib.txt
+	$(call create_venv,$(RLLIB_VENV))
+	@echo "Installing into $(RLLIB_VENV) ..."
+	@$(RLLIB_VENV)/bin/python -m pip install --quiet --constraint constraints-rllib.txt --editable . "ray[rllib]" torch open-spiel packaging pytest
+	@rm -f $(RLLIB_VENV)/.installed-* && touch $@
+
+.PHONY: test-adapters
+test-adapters: $(RLLIB_INSTALLED)  ## run the tests of the doors to OpenSpiel and RLlib, with RLlib's own versions
+	@NUMBA_CACHE_DIR="$(CURDIR)/.numba_cache_rllib" $(RLLIB_VENV)/bin/python -m pytest tests/adapters $(ARGS)
 
 .PHONY: lint
 lint: $(INSTALLED)  ## check style and spelling

@@ -22,7 +22,8 @@ import ohhell_env
 ROOT = Path(__file__).resolve().parent.parent
 TARGETS = [
     *("help", "install", "train", "test", "test-all", "test-interpreted", "test-bounds"),
-    *("test-lowest", "lint", "format", "type", "docs", "docs-serve", "check", "bench", "clean"),
+    *("test-lowest", "test-adapters", "lint", "format", "type", "docs", "docs-serve", "check"),
+    *("bench", "clean"),
 ]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS: dict[str, list[str]] = PYPROJECT["project"]["optional-dependencies"]
@@ -127,6 +128,13 @@ def test_the_oldest_versions_are_the_lower_bounds() -> None:
     for package, requirement in direct_dependencies().items():
         (bound,) = requirement.specifier
         assert (bound.operator, Version(bound.version)) == (">=", oldest[package]), requirement
+
+
+def test_rllibs_versions_are_the_others_but_for_what_it_pins() -> None:
+    ours, rllibs, wanted = pins("constraints.txt"), pins("constraints-rllib.txt"), requirements()
+    assert {name for name in rllibs if rllibs[name] != ours[name]} == {"gymnasium"}
+    outside = [r for r in wanted if r.name in rllibs and rllibs[r.name] not in r.specifier]
+    assert outside == []
 
 
 def test_one_package_has_one_range() -> None:

@@ -19,7 +19,7 @@ Episode end:
     needs ``PPOConfig.environment(disable_env_checking=True)``.
 """
 
-# Ray with RLlib has an environment of its own (make test-adapters), because of its pin of Gymnasium.
+# RLlib pins its Gymnasium, so it is installed by `make test-adapters` only, into a place of its own.
 # pyright: reportMissingImports=false
 from __future__ import annotations
 
