@@ -439,6 +439,18 @@ def test_it_can_begin_as_another_player(finished: DistillRun, tmp_path: Path) ->
         begin(tmp_path / "x", config_of(start=start, network={"hidden": [8]}))
 
 
+def test_another_teacher_of_the_same_name_is_told(
+    finished: DistillRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(finished.path, copy)
+    (copy / STATE).unlink()
+    (copy / GAMES / f"{finished.parts() - 1}.safetensors").unlink()
+    monkeypatch.setattr(agents.HeuristicAgent, "fingerprint", "sha256:other")
+    with pytest.raises(CheckpointError, match=r"was played by .*other.* teacher's files have ch"):
+        train(DistillRun.open(copy), quiet=True)
+
+
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [

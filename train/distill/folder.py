@@ -94,8 +94,21 @@ class DistillRun(RunFolder):
         file = self._part(number)
         arrays, text = read_arrays(file, "move it elsewhere to have it played again")
         notes = json.loads(text)
-        self._check(file, notes["played_with"], _PLAYED_WITH)
+        self._check(file, notes.get("played_with", {}), _PLAYED_WITH)
         return Lessons(**{name: arrays[name] for name in NAMES}), notes
+
+    def check_teacher(self, number: int, teacher: str, first: str) -> None:
+        """Checks that a part was played by the same teacher as the parts before it.
+
+        Raises:
+            CheckpointError: It was not: the files that it was made from have changed.
+        """
+        if teacher != first:
+            raise CheckpointError(
+                f"{self._part(number)}: was played by {teacher!r}, the parts before it by "
+                f"{first!r}: the teacher's files have changed; put back what was there, or begin "
+                "the run anew"
+            )
 
     @functools.cached_property
     def _plain(self) -> dict[str, Any]:
@@ -143,7 +156,7 @@ class DistillRun(RunFolder):
         file = self.path / STATE
         arrays, text = read_arrays(file, _FIT_ANEW)
         notes = json.loads(text)
-        self._check(file, notes["fitted_with"], _FITTED_WITH)
+        self._check(file, notes.get("fitted_with", {}), _FITTED_WITH)
         tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
         return tensors, notes["rows"], notes["schedule"]
 

@@ -114,7 +114,7 @@ class _Training:
         wanted, there = self.config.decisions, self.run.parts()
         task = self.progress.add_task(f"games of {self.config.teacher}", total=wanted)
         parts: list[Lessons] = []
-        found = 0
+        found, teacher = 0, ""
         with contextlib.ExitStack() as later:
             players: list[Entrant] = []
             while found < wanted:
@@ -124,6 +124,8 @@ class _Training:
                     self._play(players, number, functools.partial(self._seen, task, found))
                 lessons, about = self.run.load_part(number)
                 self._spend(about)
+                teacher = teacher or about["teacher"]
+                self.run.check_teacher(number, about["teacher"], teacher)
                 parts.append(lessons)
                 found += len(lessons) if number else 0  # part 0 is held out
                 self._seen(task, found, 0)
@@ -143,7 +145,8 @@ class _Training:
     def _play(self, players: list[Entrant], number: int, told: Callable[[int], None]) -> None:
         self.clock.read()
         lessons = play(self.config, players, number, told if number else lambda _: None)
-        self.run.save_part(number, lessons, self.clock.read())
+        teacher = f"{self.config.teacher} {players[0].player.fingerprint}"
+        self.run.save_part(number, lessons, {"teacher": teacher, **self.clock.read()})
 
     def _finish(self, number: int, fitting: Fitting, row: Row) -> None:
         """Measures and saves what came out of an epoch."""
