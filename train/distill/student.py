@@ -13,9 +13,6 @@ from agents.inputs import Inputs, read_hands
 from agents.network import Network
 from train.distill.lessons import Minibatch
 
-_RARELY = -3.0
-"""First guess that a seat holds a card, as a logit: most cards are elsewhere."""
-
 
 class Losses(NamedTuple):
     """How far the student is from what it is to learn, means over a minibatch."""
@@ -46,7 +43,6 @@ class Student(nn.Module):
         self._last: Tensor | None = None
         if guesses:
             self.head = nn.Linear(network.hidden[-1], num_hand_inputs(network.layout))
-            nn.init.constant_(self.head.bias, _RARELY)
             network.actor[-1].register_forward_pre_hook(self._keep_last)
 
     def _keep_last(self, _: nn.Module, given: tuple[Any, ...]) -> None:
