@@ -19,7 +19,7 @@ Episode end:
     needs ``PPOConfig.environment(disable_env_checking=True)``.
 """
 
-# RLlib pins its Gymnasium, so it is installed by `make test-adapters` only, into a place of its own.
+# RLlib pins its Gymnasium, so it has an environment of its own (make test-adapters).
 # pyright: reportMissingImports=false
 from __future__ import annotations
 

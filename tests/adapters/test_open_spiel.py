@@ -1,26 +1,23 @@
-"""Our game in OpenSpiel: the same deals as elsewhere, sound information sets, its algorithms."""
+"""Our game in OpenSpiel: the same deals as elsewhere, its own checks, texts and packages."""
 
 from __future__ import annotations
 
 import collections
-import itertools
+import doctest
+import importlib
+import json
 import pickle
 import random
-from collections.abc import Iterator
+import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 pyspiel = pytest.importorskip("pyspiel")
-
-from open_spiel.python.algorithms import (  # noqa: E402
-    cfr,
-    exploitability,
-    external_sampling_mccfr,
-    ismcts,
-    mcts,
-)
 
 from ohhell_env import Rules, oh_hell_v0, variants  # noqa: E402
 from ohhell_env.adapters.open_spiel import (  # noqa: E402
@@ -30,58 +27,14 @@ from ohhell_env.adapters.open_spiel import (  # noqa: E402
     parameters_of,
     read_settings,
 )
-from ohhell_env.cards import card_name  # noqa: E402
-from ohhell_env.engine.layout import NO_TRUMP  # noqa: E402
 from ohhell_env.errors import OhHellError, RulesError  # noqa: E402
 from ohhell_env.schedule import TrumpSource, hand_sizes  # noqa: E402
+from tests.adapters.deals import TREES, dealt_by_chance, moments  # noqa: E402
 from tests.engine.test_differential import open_spiel_action, open_spiel_chances  # noqa: E402
 from tests.envs.play import EVERY_TABLE, some_rules  # noqa: E402
 from tests.helpers import house  # noqa: E402
 
-PACK = {"suits": ["C", "D"], "ranks": ["2", "3"]}
-
-
-def tiny(size: int = 1, players: int = 3, ranks: str = "23", **settings: Any) -> Rules:
-    """Rules of a pack of two suits, dealt by seat 0."""
-    pack = PACK | {"ranks": list(ranks)}
-    return house(players, size, **({"pack": pack, "first_dealer": 0} | settings))
-
-
-TREES: dict[str, Rules] = {
-    "hook": tiny(),
-    "simultaneous": tiny(bidding__order="simultaneous", bidding__hook="none"),
-    "late trump": tiny(trump__revealed="after_bidding"),
-    "dealer's card": tiny(trump__method="dealer_last_card", first_dealer="random"),
-    "chance suit": tiny(trump__method="random_suit"),
-    "blind": tiny(ranks="234", blind_one_card="always", trump__revealed="after_bidding"),
-    "two cards": tiny(2, 2, "234", trump__method="fixed", trump__suit="D"),
-    "high bidder": tiny(2, 2, "23", trump__method="none", play__first_lead="highest_bidder"),
-}
-"""Rules so small that every course of every deal can be gone through."""
-
-
-def dealt_by_chance(game: OhHellGame, rng: random.Random) -> OhHellState:
-    state = game.new_initial_state()
-    while state.is_chance_node():
-        state.apply_action(rng.choices(*zip(*state.chance_outcomes(), strict=True))[0])
-    return state
-
-
-def moments(game: OhHellGame, rng: random.Random) -> Iterator[OhHellState]:
-    """A deal at random, stopped before each decision and at the end."""
-    state = dealt_by_chance(game, rng)
-    while not state.is_terminal():
-        yield state
-        state.apply_action(rng.choice(state.legal_actions()))
-    yield state
-
-
-def tree(state: OhHellState) -> Iterator[OhHellState]:
-    """Every state that can follow, this one first."""
-    yield state
-    for action in state.legal_actions():
-        yield from tree(state.child(action))
-
+ROOT = Path(__file__).parents[2]
 
 # ---------------------------------------------------------------- the same deals as elsewhere
 
@@ -226,138 +179,6 @@ def test_large_hands_are_dealt_evenly() -> None:
     assert max(seen.values()) < 26  # 11.5 on average, standard deviation 3
 
 
-# ---------------------------------------------------------------- what a seat knows
-
-
-@pytest.mark.parametrize("name", TREES)
-def test_perfect_recall(name: str) -> None:
-    """A seat never forgets: what it knows tells all that it knew and did before."""
-    game = game_of(TREES[name])
-    past: dict[str, tuple[Any, ...]] = {}
-    legal: dict[str, list[int]] = {}
-    todo: list[tuple[OhHellState, list[tuple[Any, ...]]]]
-    todo = [(game.new_initial_state(), [()] * game.num_players())]
-    met = 0
-    while todo:
-        state, own = todo.pop()
-        seat = state.current_player()
-        if seat >= 0:
-            met += 1
-            knows = state.information_state_string()
-            assert past.setdefault(knows, own[seat]) == own[seat]
-            assert legal.setdefault(knows, state.legal_actions()) == state.legal_actions()
-        for action in state.legal_actions():
-            follows = list(own)
-            if seat >= 0:
-                follows[seat] = (*own[seat], (state.information_state_string(), action))
-            todo.append((state.child(action), follows))
-    all_known = name == "high bidder"  # two players between whom the whole pack is dealt
-    assert (met > len(past)) != all_known
-
-
-def test_simultaneous_bids_are_secret_until_all_have_bid() -> None:
-    game, rng = game_of(TREES["simultaneous"]), random.Random(1)
-    for _ in range(20):
-        first = dealt_by_chance(game, rng)
-        bidder = first.current_player()
-        bids = [first.child(action) for action in first.legal_actions()]
-        second = bids[0].current_player()
-        for seat in range(3):
-            told = {state.information_state_string(seat) for state in bids}
-            assert len(told) == (2 if seat == bidder else 1)
-        lasts = [state.child(state.legal_actions()[0]) for state in bids]
-        third = lasts[0].current_player()
-        assert len({state.information_state_string(third) for state in lasts}) == 1
-        opened = [state.child(state.legal_actions()[0]) for state in lasts]
-        for seat in (second, third):
-            assert len({state.information_state_string(seat) for state in opened}) == 2
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_hidden_cards_do_not_change_what_a_seat_knows(seed: int) -> None:
-    rng, changed = random.Random(seed), 0
-    rules = [Rules.preset(rng.choice(variants()), 4), *some_rules(8, 90 + seed)]
-    for each in rules:
-        for state in moments(game_of(each), rng):
-            if state.is_terminal() or rng.random() > 0.15:
-                continue
-            seat = rng.randrange(each.players)
-            other = state.resample_from_infostate(seat, rng.random)
-            assert other.information_state_string(seat) == state.information_state_string(seat)
-            assert list(other.information_state_tensor(seat)) == list(
-                state.information_state_tensor(seat)
-            )
-            assert other.current_player() == state.current_player()
-            assert seat != state.current_player() or other.legal_actions() == state.legal_actions()
-            one, two = other.moment.table, state.moment.table
-            assert one is not None and two is not None
-            changed += one.hands != two.hands
-    assert changed > 20
-
-
-@pytest.mark.parametrize("name", ["two cards", "late trump", "simultaneous", "blind"])
-def test_worlds_are_all_that_fit_and_equally_likely(name: str) -> None:
-    game, rng = game_of(TREES[name]), random.Random(3)
-    states = [state for state in tree(game.new_initial_state()) if state.current_player() >= 0]
-    worlds: dict[tuple[int, int, str], set[str]] = {}
-    for state, seat in itertools.product(states, range(game.num_players())):
-        knows = state.information_state_string(seat)
-        key = (state.current_player(), seat, knows)
-        worlds.setdefault(key, set()).add(deal_of(state))
-    rng.shuffle(states)
-    narrow = 0
-    for state in states[:6]:
-        seat = rng.randrange(game.num_players())
-        fit = worlds[state.current_player(), seat, state.information_state_string(seat)]
-        draws = 120 * len(fit)
-        found = collections.Counter(
-            deal_of(state.resample_from_infostate(seat, rng.random)) for _ in range(draws)
-        )
-        assert found.keys() == fit
-        narrow += len(fit) > 1
-        assert all(70 < count < 180 for count in found.values())  # 120 each, standard deviation 11
-    assert narrow > 2
-
-
-def deal_of(state: OhHellState) -> str:
-    """What a seat may not know, as text: hands, trump and bids."""
-    table = state.moment.table
-    assert table is not None
-    return repr((table.dealt, table.turned, table.trump, table.bids))
-
-
-def test_worlds_fit_what_a_seat_has_shown() -> None:
-    """Seat 1 could not follow and did not trump where it had to: it holds neither suit."""
-    rules = house(3, 3, play__void="must_trump", trump__method="fixed", trump__suit="S")
-    game, rng = game_of(rules, 3), random.Random(5)
-    hands = "2C 3C 4C / 2D 3D 4D / 5C 6C 7C"
-    state = game.new_initial_state()
-    state.apply_action(2)
-    names = [card_name(card) for card in rules.pack.cards]
-    for card in hands.replace("/", "").split():
-        state.apply_action(names.index(card))
-    for action in (61, 60, 60, names.index("2C"), names.index("2D")):
-        state.apply_action(action)
-    held: set[int] = set()
-    for _ in range(200):
-        other = state.resample_from_infostate(0, rng.random).moment.table
-        assert other is not None and other.trump == 3 != NO_TRUMP
-        held |= set(other.hands[1])
-    assert held == set(range(13, 39)) - {13}  # every diamond and heart but the card that is gone
-
-
-def test_nothing_to_resample_before_the_deal() -> None:
-    with pytest.raises(OhHellError, match="not dealt yet"):
-        game_of("oh_hell").new_initial_state().resample_from_infostate(0, random.random)
-
-
-def test_a_seat_that_is_not_there() -> None:
-    state = dealt_by_chance(game_of("oh_hell", 2), random.Random(1))
-    for seat in (-1, 4):
-        with pytest.raises(RulesError, match=f"a seat is 0 to 3, got {seat}"):
-            state.information_state_string(seat)
-
-
 # ---------------------------------------------------------------- copies and texts
 
 
@@ -454,71 +275,55 @@ def test_chance_and_seats_do_only_what_they_can() -> None:
         dealt.apply_action(63)
 
 
-# ---------------------------------------------------------------- algorithms
+# ---------------------------------------------------------------- texts and packages
 
 
-@pytest.fixture(scope="module")
-def duel() -> Any:
-    """Two players, one card each of six; zero-sum."""
-    rules = tiny(1, 2, "234", bidding__hook="none")
-    return game_of(rules, reward="relative")
+def test_the_examples_of_the_page_run(capsys: pytest.CaptureFixture[str]) -> None:
+    page = ROOT / "docs" / "adapters.md"
+    text = page.read_text(encoding="utf-8")
+    part = text.partition("\n## OpenSpiel\n")[2].partition("\n## ")[0]
+    examples = re.findall(r"```python\n(.*?)```", part, re.DOTALL)
+    assert len(examples) == 2
+    names: dict[str, Any] = {}
+    for example in examples:
+        exec(compile(example, str(page), "exec"), names)
+    exploited, returns = capsys.readouterr().out.splitlines()
+    assert 0 < float(exploited) < 1
+    assert len(names["state"].returns()) == 4 and returns == str(names["state"].returns())
 
 
-def test_cfr_goes_to_equilibrium(duel: Any) -> None:
-    solver = cfr.CFRSolver(duel)
-    far = exploitability.exploitability(duel, solver.average_policy())
-    assert far == pytest.approx(pyspiel.exploitability(duel, pyspiel.UniformRandomPolicy(duel)))
-    for _ in range(6):
-        solver.evaluate_and_update_policy()
-    assert exploitability.exploitability(duel, solver.average_policy()) < far / 3
+@pytest.mark.parametrize("name", ["ohhell_env.adapters.open_spiel", "train.exact.tiny"])
+def test_examples_of_docstrings(name: str) -> None:
+    pytest.importorskip("safetensors" if name.startswith("train") else "pyspiel")
+    found = doctest.testmod(importlib.import_module(name))
+    assert found.attempted > 0 and found.failed == 0
 
 
-def test_monte_carlo_cfr_in_a_game_of_three() -> None:
-    game = game_of(TREES["hook"])
-    solver = external_sampling_mccfr.ExternalSamplingSolver(
-        game, external_sampling_mccfr.AverageType.SIMPLE
-    )
-    np.random.seed(4)
-    nash_conv: Any = exploitability.nash_conv
-    start = nash_conv(game, solver.average_policy())
-    for _ in range(60):
-        solver.iteration()
-    assert nash_conv(game, solver.average_policy()) < start / 2
+def test_linked_files_exist() -> None:
+    page = ROOT / "docs" / "adapters.md"
+    for target in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
 
 
-def test_openspiels_compiled_cfr(duel: Any) -> None:
-    solver = pyspiel.CFRSolver(duel)
-    for _ in range(6):
-        solver.evaluate_and_update_policy()
-    end = pyspiel.exploitability(duel, solver.average_policy())
-    assert end < pyspiel.exploitability(duel, pyspiel.UniformRandomPolicy(duel)) / 3
-
-
-@pytest.mark.parametrize("name", ["oh_hell", "boerenbridge"])
-def test_search_by_information_sets(name: str) -> None:
-    game, rng = game_of(name, 4, 4), random.Random(6)
-    chance = np.random.RandomState(6)
-    evaluator = mcts.RandomRolloutEvaluator(1, chance)
-    searcher = ismcts.ISMCTSBot(game, evaluator, 8.0, 20, random_state=chance)
-    state = dealt_by_chance(game, rng)
-    while not state.is_terminal():
-        policy = dict(searcher.get_policy(state))
-        assert sorted(policy) == state.legal_actions()
-        assert sum(policy.values()) == pytest.approx(1)
-        state.apply_action(max(policy, key=policy.__getitem__))
-
-
-def test_search_with_open_cards_beats_chance() -> None:
-    game, rng = game_of("oh_hell", 2, 2, reward="relative"), random.Random(7)
-    chance = np.random.RandomState(7)
-    evaluator = mcts.RandomRolloutEvaluator(2, chance)
-    searcher = mcts.MCTSBot(game, 10.0, 60, evaluator, random_state=chance)
-    won = 0.0
-    for number in range(16):
-        state = dealt_by_chance(game, rng)
-        while not state.is_terminal():
-            ours = state.current_player() == number % 2
-            legal = state.legal_actions()
-            state.apply_action(searcher.step(state) if ours else rng.choice(legal))
-        won += state.returns()[number % 2]
-    assert won / 16 > 4  # points more than the opponent; 9 or so
+def test_adapters_are_loaded_by_who_asks_and_say_what_is_missing() -> None:
+    code = """
+import json, sys
+import ohhell_env
+from ohhell_env import BatchedOhHell, Game, oh_hell_v0
+oh_hell_v0.env().reset(seed=1)
+loaded = {"ohhell_env.adapters", "pyspiel", "ray"} & sys.modules.keys()
+sys.modules["pyspiel"] = sys.modules["ray"] = None
+errors = []
+for name in ("open_spiel", "rllib"):
+    try:
+        __import__(f"ohhell_env.adapters.{name}")
+    except ohhell_env.errors.OhHellError as error:
+        errors.append(str(error))
+print(json.dumps([list(loaded), errors]))
+"""
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    loaded, (of_open_spiel, of_rllib) = json.loads(done.stdout.splitlines()[-1])
+    assert loaded == []
+    assert of_open_spiel.endswith("needs the package open-spiel: pip install open_spiel")
+    assert "pip install 'ray[rllib]' torch" in of_rllib and "constraints-rllib.txt" in of_rllib

@@ -1,5 +1,7 @@
 """Our table in RLlib: the same game as the environment's, and its algorithms learn on it."""
 
+# Ray is not where the types are checked.
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 import math
@@ -54,8 +56,9 @@ def check_same_game(rules: Rules, rng: random.Random, **settings: Any) -> None:
     seen, _ = env.reset(seed=seed)
     other.reset(seed=seed)
     sums = dict.fromkeys(env.possible_agents, 0.0)
-    over = False
-    while not over:
+    ends: dict[str, bool] = {"__all__": False}
+    infos: dict[str, Any] = {}
+    while not ends["__all__"]:
         agent = other.agent_selection
         assert list(seen) == [agent]
         view = other.observe(agent)
@@ -65,9 +68,8 @@ def check_same_game(rules: Rules, rng: random.Random, **settings: Any) -> None:
         seen, rewards, ends, cuts, infos = env.step({agent: action})
         other.step(action)
         paid = any(other.rewards.values())
-        over = ends["__all__"]
-        assert over == (not other.playing)
-        assert rewards == (dict(other.rewards) if paid or over else {agent: 0.0})
+        assert ends["__all__"] == (not other.playing)
+        assert rewards == (dict(other.rewards) if paid or ends["__all__"] else {agent: 0.0})
         assert set(cuts.values()) == {False} and cuts.keys() == ends.keys()
         for each, reward in rewards.items():
             sums[each] += reward
