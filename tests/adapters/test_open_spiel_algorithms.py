@@ -24,8 +24,8 @@ from tests.adapters.deals import TREES, dealt_by_chance, tiny  # noqa: E402
 
 @pytest.fixture(scope="module")
 def duel() -> Any:
-    """Two players, one card each of six; zero-sum."""
-    rules = tiny(1, 2, "234", bidding__hook="none")
+    """Two players, one card each of four; zero-sum."""
+    rules = tiny(1, 2, bidding__hook="none")
     return game_of(rules, reward="relative")
 
 
@@ -77,7 +77,7 @@ def test_search_with_open_cards_beats_chance() -> None:
     game, rng = game_of("oh_hell", 2, 2, reward="relative"), random.Random(7)
     chance = np.random.RandomState(7)
     evaluator = mcts.RandomRolloutEvaluator(2, chance)
-    searcher = mcts.MCTSBot(game, 10.0, 60, evaluator, random_state=chance)
+    searcher = mcts.MCTSBot(game, 10.0, 40, evaluator, random_state=chance)
     won = 0.0
     for number in range(16):
         state = dealt_by_chance(game, rng)

@@ -98,7 +98,7 @@ def test_worlds_are_all_that_fit_and_equally_likely(name: str) -> None:
         worlds.setdefault(key, set()).add(deal_of(state))
     rng.shuffle(states)
     narrow = 0
-    for state in states[:6]:
+    for state in states[:4]:
         seat = rng.randrange(game.num_players())
         fit = worlds[state.current_player(), seat, state.information_state_string(seat)]
         draws = 120 * len(fit)
@@ -108,7 +108,7 @@ def test_worlds_are_all_that_fit_and_equally_likely(name: str) -> None:
         assert found.keys() == fit
         narrow += len(fit) > 1
         assert all(70 < count < 180 for count in found.values())  # 120 each, standard deviation 11
-    assert narrow > 2
+    assert narrow > 1
 
 
 def deal_of(state: OhHellState) -> str:
