@@ -12,7 +12,7 @@ from typing import Any
 from agents import zoo
 from agents.base import Agent
 from agents.counterfactual import CounterfactualAgent
-from agents.folders import kind_of, read_card
+from agents.folders import CARD, LEARNED, kind_of, read_card
 from agents.heuristic import HeuristicAgent
 from agents.imported import is_import, make_imported
 from agents.process import ProcessAgent, ProgramError, make_program
@@ -117,7 +117,13 @@ def load(path: AgentPath, seed: int | None = None) -> Agent:
         if isinstance(agent, SearchAgent):
             return SearchAgent(seed, agent.settings)
         return type(agent)(seed)
-    if kind_of(read_card(path)) == CounterfactualAgent.kind:
+    kind, known = kind_of(read_card(path)), (CounterfactualAgent.kind, LEARNED)
+    if kind not in known:
+        raise CheckpointError(
+            f"{path / CARD}: holds a player of kind {str(kind)[:80]!r}; {known[0]!r} and "
+            f"{known[1]!r} are known"
+        )
+    if kind == CounterfactualAgent.kind:
         return CounterfactualAgent.load(path, seed=seed)
     try:
         from agents.learned import LearnedAgent

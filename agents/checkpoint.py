@@ -12,6 +12,7 @@ import ohhell_env
 from agents.arrangement import INPUTS
 from agents.folders import (
     CARD,
+    LEARNED,
     WEIGHTS,
     Weights,
     digest_of,
@@ -28,7 +29,6 @@ from ohhell_env.rules import Rules
 
 __all__ = ["CARD", "WEIGHTS", "Checkpoint", "load_checkpoint", "save_checkpoint", "weights_digest"]
 
-KIND = "learned"
 _MAX_WIDTH, _MAX_LAYERS = 4096, 8
 
 
@@ -65,7 +65,7 @@ def save_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
             "told_rules": checkpoint.network.told_rules,
         },
     }
-    write_folder(path, KIND, about, _weights_of(checkpoint.network))
+    write_folder(path, LEARNED, about, _weights_of(checkpoint.network))
 
 
 def _weights_of(network: Network) -> Weights:
@@ -86,9 +86,9 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
     """
     path = as_path(path)
     card = read_card(path)
-    if kind_of(card) != KIND:
+    if kind_of(card) != LEARNED:
         raise CheckpointError(
-            f"{path / CARD}: a player of kind {str(kind_of(card))[:80]!r}, {KIND!r} is wanted"
+            f"{path / CARD}: a player of kind {str(kind_of(card))[:80]!r}, {LEARNED!r} is wanted"
         )
     try:
         return _assemble(path, card)

@@ -55,7 +55,7 @@ class CounterfactualAgent(HeuristicAgent):
 
         Compiled functions tell read-only arrays from others, and would be compiled once more.
         """
-        self.__dict__.update(state)
+        vars(self).update(state)
         self._models.flags.writeable = False
 
     @property

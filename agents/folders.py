@@ -28,6 +28,8 @@ from ohhell_env.errors import CheckpointError
 FORMAT = "ohhell-agent"
 VERSION = 1
 """Version of the format; another one is refused."""
+LEARNED = "learned"
+"""The kind of a network fitted by PPO or by distillation: the only one that needs torch."""
 CARD, WEIGHTS = "agent.json", "weights.safetensors"
 _HINT = f"; a checkpoint is a folder with {CARD} and {WEIGHTS}"
 _MAX_CARD = 1 << 20  # bytes; a card needs a few thousand
@@ -126,7 +128,7 @@ def read_card(path: Path) -> dict[str, Any]:
 
 def kind_of(card: Mapping[str, Any]) -> Any:
     """Returns what kind of player a card says that it is; the first cards did not."""
-    return card.get("kind", "learned")
+    return card.get("kind", LEARNED)
 
 
 def read_weights(path: Path, digest: Any, sizes: Sizes) -> Weights:

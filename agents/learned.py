@@ -11,6 +11,7 @@ from torch import Tensor
 
 from agents.base import Actions, Agent, Bytes, Words
 from agents.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, weights_digest
+from agents.folders import LEARNED
 from agents.network import choose
 from agents.saved import AgentPath
 from ohhell_env.errors import CheckpointError
@@ -26,7 +27,7 @@ class LearnedAgent(Agent):
         seed: As for every agent; only for decisions that are not deterministic.
     """
 
-    kind: ClassVar[str] = "learned"
+    kind: ClassVar[str] = LEARNED
 
     def __init__(self, checkpoint: Checkpoint, seed: int | None = None) -> None:
         super().__init__(seed)

@@ -179,7 +179,7 @@ def edit(saved: Path, **changes: Any) -> None:
     ("changes", "expected"),
     [
         ({"kind": "learned"}, "incomplete or broken"),
-        ({"kind": "oracle"}, "of kind 'oracle'"),
+        ({"kind": "oracle"}, "kind 'oracle'; 'counterfactual' and 'learned' are known"),
         ({"kind": ["counterfactual"]}, "of kind"),
         ({"inputs": "reckoning-0"}, "train it anew"),
         ({"inputs": None}, "train it anew"),

@@ -280,13 +280,25 @@ def test_another_seed_is_another_player(finished: CounterfactualRun, tmp_path: P
 
 
 def test_it_can_begin_with_another_player(finished: CounterfactualRun, tmp_path: Path) -> None:
-    config = config_of(rounds=1, start=str(finished.path / "best"))
+    first = shutil.copytree(finished.path / "best", tmp_path / "first")
+    config = config_of(rounds=1, start=str(first))
     run = begin(tmp_path / "c", config)
+    shutil.rmtree(first)  # the run has a copy of its own
     train(run, quiet=True)
     assert fingerprints(run)[0] not in fingerprints(finished)
     with pytest.raises(RulesError, match="of this kind"):
         begin(tmp_path / "d", config_of(start="heuristic"))
     assert not (tmp_path / "d").exists()
+
+
+def test_a_run_needs_the_files_of_its_rules_no_more(tmp_path: Path) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text(Rules.preset("kachuful", 4).replace(scoring="simple").to_yaml())
+    config = config_of(rules=(str(own), "oh_hell"), players=(3, 4))
+    before = config.cells()
+    run = begin(tmp_path / "run", config)
+    own.unlink()
+    assert run.config().cells() == before and run.config().rules[1] == "oh_hell"
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from ohhell_env.errors import OhHellError, RulesError
 from ohhell_env.game import MAX_SEED
 from ohhell_env.rules import Rules, as_rules
 from ohhell_env.schedule import MAX_HAND_SIZE, hand_sizes
+from ohhell_env.variants import variants
 from train.settings import Settings
 
 METHOD = "counterfactual"
@@ -163,15 +164,24 @@ class CounterfactualConfig(Settings):
         return [size for size in sizes if size in hand_sizes(rules)]
 
     def resolved(self) -> Self:
-        """Returns the same settings with the rules that names and files stand for written out."""
-        if isinstance(self.rules, tuple) or not isinstance(self.rules, str):
-            return self
+        """Returns the same settings with the rules that names and files stand for written out.
+
+        A variant for several numbers of players keeps its name: it may not be the same for all.
+        """
+        if isinstance(self.rules, tuple):
+            rules: Any = tuple(_out_of_file(wish) for wish in self.rules)
+            return self.model_copy(update={"rules": rules})
+        if isinstance(self.players, tuple):
+            return self.model_copy(update={"rules": _out_of_file(self.rules)})
         rules, _ = self.cells()[0]
-        players = rules.players if self.players is None else self.players
-        one = isinstance(players, int)
-        return self.model_copy(
-            update={"rules": rules.to_dict() if one else self.rules, "players": players}
-        )
+        return self.model_copy(update={"rules": rules.to_dict(), "players": rules.players})
+
+
+def _out_of_file(wish: str | dict[str, Any]) -> str | dict[str, Any]:
+    """Returns the name of a variant, or the settings of other rules."""
+    if isinstance(wish, dict) or wish in variants():
+        return wish
+    return _rules_of(wish, None).to_dict()
 
 
 def _listed(value: Any) -> list[Any]:

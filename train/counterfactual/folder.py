@@ -5,6 +5,7 @@
     runs/strong/
       config.yaml        the settings, with what names stand for written out
       versions.json      of the libraries that trained it
+      start/             the player that it began as, if it began as one
       rounds/1/ 2/ ...   the player after each round, whole or not there: what a run goes on from
       metrics.csv        one row for each round, made anew from the rounds
       best/  last/       the player that measured best, and the newest
@@ -19,12 +20,15 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import agents
 from agents.base import write_whole
 from agents.counterfactual import CounterfactualAgent
 from agents.folders import CARD
-from ohhell_env.errors import CheckpointError, OhHellError
+from agents.models import fitted
+from ohhell_env.engine.layout import Rows
+from ohhell_env.errors import CheckpointError, OhHellError, RulesError
 from train.counterfactual.config import CounterfactualConfig
-from train.run_folder import LEFT_OVER, RunFolder
+from train.run_folder import LEFT_OVER, START, RunFolder
 
 METRICS, ROUNDS = "metrics.csv", "rounds"
 
@@ -33,6 +37,20 @@ class CounterfactualRun(RunFolder):
     """A folder with a run in it; see the module's docstring for what it holds."""
 
     settings = CounterfactualConfig
+
+    def _bring(self, config: CounterfactualConfig) -> None:
+        if config.start is not None:
+            start_of(config.start).save(self.path / START)
+
+    def start(self, config: CounterfactualConfig) -> Rows:
+        """Returns the models that the run begins with, a copy in its own folder.
+
+        Raises:
+            CheckpointError: The copy is broken.
+        """
+        return (
+            fitted() if config.start is None else CounterfactualAgent.load(self.path / START).models
+        )
 
     def rounds(self) -> list[CounterfactualAgent]:
         """Returns the players of the rounds that are done, in order.
@@ -75,6 +93,18 @@ class CounterfactualRun(RunFolder):
         for file in self.path.glob(".*"):  # what a kill left while one was being replaced
             if LEFT_OVER.match(file.name):
                 shutil.rmtree(file, ignore_errors=True)
+
+
+def start_of(name: str) -> CounterfactualAgent:
+    """Returns the player that a run is to begin as.
+
+    Raises:
+        OhHellError: There is none, or it is of another kind.
+    """
+    player = agents.make(name)
+    if not isinstance(player, CounterfactualAgent):
+        raise RulesError(f"start={name!r}: a checkpoint of this kind is wanted")
+    return player
 
 
 def _check_about(folder: Path, about: dict[str, Any]) -> None:

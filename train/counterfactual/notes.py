@@ -122,7 +122,8 @@ def label(
         told(found)
         if found >= config.decisions:
             break
-    cards, bids = zip(*parts, strict=True)
+    cards, bids = (list(notes) for notes in zip(*parts, strict=True))
+    parts.clear()  # or all notes would be in memory twice
     return Labelled(_joined(cards), _joined(bids))
 
 
@@ -142,8 +143,11 @@ def _in_order(part: Callable[[int], Labelled], threads: int) -> Iterator[Labelle
                 future.cancel()
 
 
-def _joined(parts: tuple[Notes, ...]) -> Notes:
-    return Notes(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+def _joined(parts: list[Notes]) -> Notes:
+    """Returns all notes in one; each array goes as soon as it is copied."""
+    columns = list(zip(*parts, strict=True))
+    parts.clear()
+    return Notes(*(np.concatenate(columns.pop(0)) for _ in Notes._fields))
 
 
 def _part(

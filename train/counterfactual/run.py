@@ -20,7 +20,7 @@ from ohhell_env.engine.layout import BID_BASE, NUM_BIDS, Rows, engine_rows
 from ohhell_env.errors import RulesError
 from train.counterfactual.config import METHOD, CounterfactualConfig
 from train.counterfactual.fitting import Correction, fit
-from train.counterfactual.folder import CounterfactualRun
+from train.counterfactual.folder import CounterfactualRun, start_of
 from train.counterfactual.notes import Company, Field, label
 from train.progress import Difference, averaged, measure
 
@@ -112,7 +112,7 @@ class _Round:
         """Returns the player of the round."""
         config = self.config
         cpu = time.process_time()
-        before = self.done[-1].models if self.done else _start(config)
+        before = self.done[-1].models if self.done else self.run.start(config)
         self._show("playing", 0.0)
         notes = label(config, _company(config, before, self.done), self.number, self._labelled)
         models = _copy(before)
@@ -174,16 +174,6 @@ def _copy(models: Rows) -> Rows:
     return engine_rows(models.view(np.ndarray).copy())
 
 
-def _start(config: CounterfactualConfig) -> Rows:
-    """Returns the models that a run begins with."""
-    if config.start is None:
-        return fitted()
-    player = agents.make(config.start)
-    if not isinstance(player, CounterfactualAgent):
-        raise RulesError(f"start={config.start!r}: a checkpoint of this kind is wanted")
-    return player.models
-
-
 def _company(
     config: CounterfactualConfig, learner: Rows, done: list[CounterfactualAgent]
 ) -> Company:
@@ -220,7 +210,8 @@ def check_settings(config: CounterfactualConfig) -> None:
         OhHellError: They cannot be played.
     """
     config.cells()
-    _company(config, _start(config), [])
+    learner = fitted() if config.start is None else start_of(config.start).models
+    _company(config, learner, [])
     for field in config.report.against:
         agents.make(field, seed=0).close()
 
