@@ -1,8 +1,8 @@
 """Hooks of MkDocs: pages that have their home elsewhere, and links that lead out of this folder.
 
-Pages are written for readers of the repository, so a link is relative to the file that it stands in.
-Here such links are turned into what the site has in their place: a page, or else the repository's view
-of the file, or, as long as ``mkdocs.yml`` knows no ``repo_url``, its path as plain code.
+Pages are written for readers of the repository, so a link is relative to the file it stands in.
+Here it is turned into what the site has in its place: a page, or else the repository's view of the
+file, or, as long as ``mkdocs.yml`` knows no ``repo_url``, its path as plain code.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parent.parent
+_ROW = re.compile(r"^\|.*$", re.MULTILINE)
 _CODE = re.compile(r"(`+).+?\1")
 INCLUDED = {
     "index.md": "README.md",
@@ -116,12 +117,16 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Notes which page comes next; writes pipes in tables as Python-Markdown wants them.
+    """Notes which page comes next, and unescapes the pipes in the code of tables.
 
-    In a code span of a table the repository's view needs ``\\|``, Python-Markdown takes the pipe.
+    The repository's view needs a backslash before them, Python-Markdown would show it.
     """
-    _links.page, _links.source = page.file.src_uri, Path(page.file.abs_src_path or ROOT).resolve()
+    _links.page = page.file.src_uri
+    _links.source = Path(page.file.abs_src_path or ROOT).resolve()
     if page.is_homepage:
         page.meta["hide"] = ["navigation"]
-    rows = re.compile(r"^\|.*$", re.MULTILINE)
-    return rows.sub(lambda row: _CODE.sub(lambda code: code[0].replace(r"\|", "|"), row[0]), markdown)
+    return _ROW.sub(lambda row: _CODE.sub(_unescaped, row[0]), markdown)
+
+
+def _unescaped(code: re.Match[str]) -> str:
+    return code[0].replace(r"\|", "|")

@@ -1,58 +1,242 @@
-"""The pages on Gymnasium and on pictures: their examples run, their picture is up to date."""
+"""The pages: their examples run, their commands are understood, their generated parts are right."""
 
 from __future__ import annotations
 
 import doctest
+import functools
 import importlib
 import importlib.util
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
-ROOT = Path(__file__).parent.parent
-DOCS = ROOT / "docs"
+from docs.blocks.commands import PROGRAMS, command_of
+from docs.generate import regenerate
+from ohhell_env.cli_rules import parse_changes
+from ohhell_env.errors import OhHellError
+from tests.doc_pages import (
+    DOCS,
+    LEFT_TO,
+    PAGES,
+    ROOT,
+    SCENES,
+    Names,
+    blocks,
+    command_lines,
+    links,
+    nothing,
+    play,
+    spans,
+    text_of,
+)
+from tests.test_makefile import TARGETS
+from train.cli import CONFIGS
+from train.methods import load_settings
+
+BAD_USAGE: Any = typer.BadParameter.__mro__[2]
+BY_NAME = {program.name: program for program in PROGRAMS}
+SLOW = {"docs/gymnasium.md", "docs/players.md"}
+"""Pages whose examples take long."""
+GENERATED = "docs/commands.md"
+"""Its lines are usages, no commands."""
+
+EXAMPLES = [
+    pytest.param(page, marks=[pytest.mark.slow] if page in SLOW else [])
+    for page in PAGES
+    if blocks(text_of(page), "python")
+]
+"""Pages with examples in Python."""
 
 
-def run(page: str, names: dict[str, Any]) -> None:
-    """Runs the Python examples of a page, one after the other."""
-    text = (DOCS / page).read_text(encoding="utf-8")
-    for example in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
-        exec(compile(example, page, "exec"), names)
+# ---------------------------------------------------------------- examples in Python
 
 
-@pytest.mark.slow
-def test_gymnasium(capsys: pytest.CaptureFixture[str]) -> None:
-    names: dict[str, Any] = {}
-    run("gymnasium.md", names)
+def of_the_readme(names: Names, printed: str) -> None:
+    assert len(names["env"].unwrapped.scores) == 4
+    assert "| `hand` | 0 | 52 |" in printed
+    assert "(1024, 539)" in printed
+    assert re.search(r"^bid \d$", printed, re.MULTILINE)
+
+
+def of_bidding(names: Names, printed: str) -> None:
+    assert re.search(r"nil with 0\.\d\d of the hands .*\n\d+ bids, off by 0\.\d{3}\n", printed)
+
+
+def of_the_environment(names: Names, printed: str) -> None:
+    assert "TH and bid 3\n" in printed
+    assert "points of each seat: [" in printed
+
+
+def of_extending(names: Names, printed: str) -> None:
+    figures = [line.split() for line in printed.splitlines()]
+    assert [faults for *_, faults in figures] == ["0", "0", "0"]
+    means = {name: float(mean) for name, mean, *_ in figures}
+    assert means["random"] < means["cautious:Cautious"] < means["heuristic"]
+
+
+def of_gymnasium(names: Names, printed: str) -> None:
     assert names["env"].unwrapped.seat == 0
     assert names["observations"].shape[0] == 64
     assert names["model"].num_timesteps == 1024
-    assert len(capsys.readouterr().out.splitlines()) >= 4
+    assert len(printed.splitlines()) >= 4
 
 
-def test_pictures(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def of_pictures(names: Names, printed: str) -> None:
+    shown = (DOCS / "images" / "table.svg").read_text(encoding="utf-8")
+    drawn = Path("table.svg").read_text(encoding="utf-8")
+    assert drawn == shown, "the page's first example draws it: copy its table.svg to docs/images/"
+    assert "(664, 960, 3)" in printed
+
+
+def of_players(names: Names, printed: str) -> None:
+    assert len(re.findall(r"^(simple|escalating) \d+ \{", printed, re.MULTILINE)) == 4
+    assert len(re.findall(r"^[345] \d+ [01]\.", printed, re.MULTILINE)) == 12
+
+
+def of_tournaments(names: Names, printed: str) -> None:
+    assert names["names"] == ["random", "heuristic"]
+    assert len(names["own"]) > 0
+
+
+def of_training(names: Names, printed: str) -> None:
+    assert re.fullmatch(r"-?\d\.\d\d points a deal\n", printed)
+
+
+OUTCOMES: dict[str, Callable[[Names, str], None]] = {
+    "README.md": of_the_readme,
+    "docs/bidding.md": of_bidding,
+    "docs/environment.md": of_the_environment,
+    "docs/extending.md": of_extending,
+    "docs/gymnasium.md": of_gymnasium,
+    "docs/pictures.md": of_pictures,
+    "docs/players.md": of_players,
+    "docs/tournament.md": of_tournaments,
+    "docs/training.md": of_training,
+}
+
+
+@pytest.mark.parametrize("page", EXAMPLES)
+def test_the_examples_run(
+    page: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    run("pictures.md", {})
-    drawn = (tmp_path / "table.svg").read_text(encoding="utf-8")
-    shown = (DOCS / "images" / "table.svg").read_text(encoding="utf-8")
-    assert drawn == shown, "the page's first example draws it: copy its table.svg to docs/images/"
-    assert "(664, 960, 3)" in capsys.readouterr().out
+    names: Names = {"__name__": "example"}
+    with SCENES.get(page, nothing)(monkeypatch, names):
+        play(page, names)
+    printed = capsys.readouterr().out
+    if page in OUTCOMES:
+        OUTCOMES[page](names, printed)
 
 
-def test_commands_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_page_that_is_named_here_is_there() -> None:
+    assert {*SLOW, *OUTCOMES, *SCENES, *LEFT_TO, GENERATED} <= set(PAGES)
+    for page, others in LEFT_TO.items():
+        assert any(others.beginning in code for code in blocks(text_of(page), "python"))
+        assert Path(page).name in text_of(others.tests)
+
+
+# ---------------------------------------------------------------- command lines
+
+
+@functools.cache
+def command(program: str, name: str) -> Any:
+    assert name in BY_NAME[program].commands, f"{program} has no command {name!r}"
+    return command_of(BY_NAME[program], name)
+
+
+def check_command(words: list[str]) -> None:
+    """Lets the program read a command line, and its settings, without running it."""
+    if words[0] == "make":
+        wanted = [word for word in words[1:] if "=" not in word]
+        assert set(wanted) <= set(TARGETS), words
+        return
+    if words[:2] != ["python", "-m"] or (program := " ".join(words[:3])) not in BY_NAME:
+        assert (ROOT / words[1]).is_file() or words[1] == "-m", words
+        return
+    given = command(program, words[3]).make_context(words[3], words[4:]).params
+    if words[3] in ("fit", "quick"):
+        configs = given["config"] or CONFIGS / "quick.yaml"
+        config = configs if isinstance(configs, Path) else Path(configs[0])
+        load_settings(ROOT / config, parse_changes(list(given["changes"] or [])))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != GENERATED])
+def test_every_command_line_is_understood(page: str) -> None:
+    for words in command_lines(text_of(page)):
+        try:
+            check_command(words)
+        except (OhHellError, BAD_USAGE) as error:
+            pytest.fail(f"{' '.join(words)}: {error}")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != GENERATED])
+def test_every_option_that_is_named_beside_its_command_is_one(page: str) -> None:
+    for span in spans(text_of(page)):
+        program, words = " ".join(span.split()[:3]), span.split()[3:]
+        if program in BY_NAME and words:
+            params = command(program, words[0]).params
+            options = {option for each in params for option in (*each.opts, *each.secondary_opts)}
+            assert {word for word in words if word.startswith("--")} <= options, span
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "python -m train fit --varaint pocha",
+        "python -m train fit --set ppo.epoch=2 --config configs/train/selfplay.yaml",
+        "python -m train tournament random --deals many",
+        "python -m ohhell_env deal kachuful --players",
+        "python -m train resume",
+    ],
+)
+def test_a_mistake_in_a_command_line_is_noticed(line: str) -> None:
+    (words,) = command_lines(f"```\n{line}  # with a remark\n```\n")
+    with pytest.raises((OhHellError, BAD_USAGE)):
+        check_command(words)
+
+
+def test_an_unknown_command_or_target_is_noticed() -> None:
+    lines: list[str] = ["python -m train fitt", "make tets", "python examples/nothing.py"]
+    for line in lines:
+        with pytest.raises(AssertionError):
+            check_command(line.split())
+
+
+def test_continued_lines_are_one_command() -> None:
+    text = '```\npython -m train fit \\\n    --set "a=[1, 2]" > out.txt\n```\n'
+    assert command_lines(text) == [["python", "-m", "train", "fit", "--set", "a=[1, 2]"]]
+
+
+# ---------------------------------------------------------------- links, pictures, generated parts
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_linked_files_exist(page: str) -> None:
+    folder = (ROOT / page).parent
+    assert [target for target in links(text_of(page)) if not (folder / target).exists()] == []
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("docs/")])
+def test_generated_parts_are_up_to_date(page: str) -> None:
+    text = text_of(page)
+    assert text == regenerate(text), "run: python docs/generate.py"
+
+
+def test_commands_of_the_page_on_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from ohhell_env.__main__ import main
 
     monkeypatch.chdir(tmp_path)
-    commands = re.findall(
-        r"^python -m ohhell_env (.*)$", (DOCS / "pictures.md").read_text("utf-8"), re.MULTILINE
-    )
+    commands = command_lines(text_of("docs/pictures.md"))
     assert len(commands) == 2
-    for command in commands:
-        assert main(command.split()) == 0
+    for words in commands:
+        assert main(words[3:]) == 0
     assert (tmp_path / "page.html").stat().st_size > 30_000
 
 
@@ -76,9 +260,3 @@ def test_speeds_can_be_measured(
 def test_examples_of_docstrings(module: str) -> None:
     found = doctest.testmod(importlib.import_module(f"ohhell_env.{module}"))
     assert found.attempted > 0 and found.failed == 0
-
-
-@pytest.mark.parametrize("page", ["gymnasium.md", "pictures.md"])
-def test_linked_files_exist(page: str) -> None:
-    for target in re.findall(r"\]\((?!http)([^)#]+)\)", (DOCS / page).read_text("utf-8")):
-        assert (DOCS / target).exists(), target

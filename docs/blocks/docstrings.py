@@ -41,7 +41,7 @@ def as_markdown(docstring: str) -> str:
 
 def _literal(found: re.Match[str]) -> str:
     opening = f"{found[1]}{found[2]}:\n\n" if found[2] else ""
-    language = "python" if "import " in found[3] else "text"
+    language = "python" if re.search(r"\w\(", found[3]) else "text"
     return f"{opening}{_fenced(found[3], language, len(found[1]))}\n"
 
 

@@ -24,7 +24,9 @@ def manual() -> str:
     text = ast.get_docstring(ast.parse(MANUAL.read_text(encoding="utf-8"))) or ""
     start = next(_SECTION.finditer(text)).start()
     _, _, opening = text[:start].partition("\n\n")
-    shown = _LITERAL.sub(lambda found: f":\n\n```python\n{_dedent(found[1])}```\n\n", words(opening))
+    shown = _LITERAL.sub(
+        lambda found: f":\n\n```python\n{_dedent(found[1])}```\n\n", words(opening)
+    )
     return shown + "".join(_sections(text[start:] + "\n"))
 
 

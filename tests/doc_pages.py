@@ -1,0 +1,189 @@
+"""What the pages hold: examples, commands, links; and the tables in which examples are played."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shlex
+import shutil
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import ohhell_env
+from ohhell_env import BatchedOhHell, oh_hell_v0
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+PAGES = ["README.md", "CONTRIBUTING.md"]
+PAGES += sorted(path.relative_to(ROOT).as_posix() for path in DOCS.rglob("*.md"))
+
+Names = dict[str, Any]
+_FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+
+
+def text_of(page: str) -> str:
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+class Block(NamedTuple):
+    """A block of code on a page."""
+
+    language: str
+    code: str
+
+
+def blocks(text: str, *languages: str) -> list[str]:
+    """Returns the blocks of some languages."""
+    found = (Block(*groups) for groups in _FENCE.findall(text))
+    return [block.code for block in found if block.language in languages]
+
+
+def spans(text: str) -> list[str]:
+    """Returns the code that stands within lines."""
+    return _SPAN.findall(_FENCE.sub("", text))
+
+
+def links(text: str) -> list[str]:
+    """Returns the paths of links and pictures that are no addresses."""
+    found = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", _SPAN.sub("", _FENCE.sub("", text)))
+    return sorted(set(found))
+
+
+def command_lines(text: str) -> list[list[str]]:
+    """Returns the words of every line that a reader would type, up to a redirection."""
+    lines: list[list[str]] = []
+    for block in blocks(text, "", "bash", "sh", "shell", "console"):
+        for line in re.sub(r"\\\n\s*", "", block).splitlines():
+            if re.match(r"(\$ )?(python|make)\b", line):
+                words = shlex.split(line.removeprefix("$ "), comments=True)
+                ends = [at for at, word in enumerate(words) if word in (">", "|", "&&", "&")]
+                lines.append(words[: min(ends, default=len(words))])
+    return lines
+
+
+def play(page: str, names: Names) -> None:
+    """Runs the examples of a page in Python, one after the other, up to those left to others."""
+    for number, code in enumerate(blocks(text_of(page), "python"), 1):
+        if page in LEFT_TO and LEFT_TO[page].beginning in code:
+            return
+        exec(compile(code, f"{page}, example {number}", "exec", dont_inherit=True), names)
+
+
+class Others(NamedTuple):
+    """Who runs the last examples of a page."""
+
+    beginning: str
+    """What stands in the first of them."""
+    tests: str
+    """Their tests, which name the page."""
+
+
+LEFT_TO = {"docs/adapters.md": Others("from ray", "tests/adapters/test_rllib.py")}
+"""Examples that need an environment of their own."""
+
+
+# ---------------------------------------------------------------- what examples take for granted
+
+Scene = Callable[[pytest.MonkeyPatch, Names], contextlib.AbstractContextManager[None]]
+
+
+@contextlib.contextmanager
+def nothing(monkeypatch: pytest.MonkeyPatch, names: Names) -> Iterator[None]:
+    """An empty folder."""
+    yield
+
+
+@contextlib.contextmanager
+def quiet_torch(monkeypatch: pytest.MonkeyPatch, names: Names) -> Iterator[None]:
+    """Global random states that are put back."""
+    import torch
+
+    from train.selfplay import keeping_global_chance
+
+    torch.set_num_threads(1)
+    with keeping_global_chance():
+        yield
+
+
+@contextlib.contextmanager
+def short_tournaments(monkeypatch: pytest.MonkeyPatch, names: Names) -> Iterator[None]:
+    """An observation; two blocks where an example plays thousands; this process, no cluster."""
+    import train.tournament
+
+    whole = train.tournament.run_tournament
+
+    def short(entrants: Any, rules: Any, count: int, *rest: Any, **settings: Any) -> Any:
+        here = {name: value for name, value in settings.items() if name in ELSEWHERE}
+        assert here.keys() in (set(), ELSEWHERE)
+        kept = {name: value for name, value in settings.items() if name not in ELSEWHERE}
+        return whole(entrants, rules, min(count, 2), *rest, **kept)
+
+    def few(count: int, *rest: Any, **settings: Any) -> BatchedOhHell:
+        return BatchedOhHell(min(count, 2), *rest, **settings)
+
+    monkeypatch.setattr(train.tournament, "run_tournament", short)
+    monkeypatch.setattr(ohhell_env, "BatchedOhHell", few, raising=False)
+    env = oh_hell_v0.env("oh_hell", hand_size=2, episode="deal")
+    env.reset(seed=1)
+    names["observation"] = env.observe(env.agent_selection)
+    names["entrants"] = ["random", "heuristic"]
+    Path("results").mkdir()
+    yield
+
+
+ELSEWHERE = {"executor", "workers", "address"}
+"""Settings of a tournament on other machines."""
+
+
+@contextlib.contextmanager
+def a_program(monkeypatch: pytest.MonkeyPatch, names: Names) -> Iterator[None]:
+    """A program ``my_bot`` that takes an option."""
+    bot = Path("my_bot")
+    source = (ROOT / "examples" / "bots" / "tiny_bot.py").read_text(encoding="utf-8")
+    bot.write_text(f"#!{sys.executable}\n{source}", encoding="utf-8")
+    bot.chmod(bot.stat().st_mode | stat.S_IXUSR)
+    yield
+    with names["player"] as player:
+        player.begin("oh_hell", 0)
+        env = oh_hell_v0.env("oh_hell")
+        env.reset(seed=1, options={"dealer": 3})
+        assert env.observe("player_0")["action_mask"][player.act(env.observe("player_0"))]
+
+
+@contextlib.contextmanager
+def a_store(monkeypatch: pytest.MonkeyPatch, names: Names) -> Iterator[None]:
+    """A tournament that was played."""
+    from train.tournament import run_tournament
+
+    store = Path("results") / "tournament.sqlite"
+    store.parent.mkdir()
+    run_tournament(["random", "heuristic"], "oh_hell", 2, seed=5, hand_size=2, store=store)
+    yield
+
+
+@contextlib.contextmanager
+def a_module(monkeypatch: pytest.MonkeyPatch, names: Names) -> Iterator[None]:
+    """The first example in a file, as the page says."""
+    first = blocks(text_of("docs/extending.md"), "python")[0]
+    Path("cautious.py").write_text(first, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(Path.cwd()))
+    yield
+    sys.modules.pop("cautious")
+    shutil.rmtree("__pycache__", ignore_errors=True)
+
+
+SCENES: dict[str, Scene] = {
+    "docs/cluster.md": short_tournaments,
+    "docs/extending.md": a_module,
+    "docs/external-players.md": a_program,
+    "docs/gymnasium.md": quiet_torch,
+    "docs/players.md": short_tournaments,
+    "docs/tournament.md": a_store,
+    "docs/training.md": quiet_torch,
+}

@@ -1,0 +1,218 @@
+"""The documentation as a site: complete, strict, and nothing loaded from elsewhere."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from docs.blocks.contributing import section
+from tests.browser import PHONE, chromium, dark, narrow
+from tests.doc_pages import DOCS, PAGES, ROOT, text_of
+
+pytest.importorskip("mkdocs", reason="the extra docs is not installed")
+
+MODULES = (
+    "ohhell_env",
+    "ohhell_env.oh_hell_v0",
+    "ohhell_env.pictures",
+    "agents",
+    "train.tournament",
+    "train.exact",
+    "train.bidding",
+)
+"""Modules whose public names stand in the reference."""
+LOADED = {"link": "href", "script": "src", "img": "src", "iframe": "src", "source": "src"}
+
+
+class _Loose(yaml.SafeLoader):
+    """Reads ``mkdocs.yml`` also where it names Python objects."""
+
+
+_Loose.add_multi_constructor("tag:yaml.org,2002:python/", lambda loader, suffix, node: suffix)
+CONFIG: dict[str, Any] = yaml.load((ROOT / "mkdocs.yml").read_text("utf-8"), _Loose)
+
+
+def in_nav(entry: str | list[Any] | dict[str, Any]) -> Iterator[str]:
+    """Yields the pages of a part of the navigation."""
+    if isinstance(entry, str):
+        yield entry
+        return
+    for part in entry.values() if isinstance(entry, dict) else entry:
+        yield from in_nav(part)
+
+
+# ---------------------------------------------------------------- without building it
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    from docs.hooks import INCLUDED
+
+    listed = list(in_nav(CONFIG["nav"]))
+    pages = [page.removeprefix("docs/") for page in PAGES if page.startswith("docs/")]
+    assert sorted(listed) == sorted([*pages, *INCLUDED])
+
+
+def test_it_asks_for_nothing_from_elsewhere() -> None:
+    assert CONFIG["theme"]["font"] is False
+    assert {"repo_url", "site_url", "extra_javascript"} & CONFIG.keys() == set()
+    assert "analytics" not in CONFIG["extra"]
+
+
+def test_the_drawing_shows_the_layers() -> None:
+    paths = re.findall(r"^\| (`[^|]+?) \|", section("Map of layers"), re.MULTILINE)
+    layers = [re.findall(r"`([\w./]+)`", path) for path in paths]
+    drawn = re.findall(r'class="path"[^>]*>([^<]+)<', text_of("docs/images/architecture.svg"))
+    told = [", ".join(names) for names in layers if "adapters" not in names[0]]
+    assert drawn[::-1] == told
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pictures_have_words(page: str) -> None:
+    words = re.findall(r"!\[([^\]]*)\]\(", text_of(page))
+    assert all(len(alt) > 10 for alt in words), words
+    assert "<img" not in text_of(page)
+
+
+def test_docstrings_become_markdown() -> None:
+    from docs.blocks.docstrings import as_markdown
+
+    docstring = (
+        "One::\n\n    f(1)\n\nTwo [a][b] ``x[1][2]``.\n\n>>> f(1)\n'a'\n>>> f(2)\n'b'\n\n"
+        "===  ====\na    b c\n===  ====\n\nArgs:\n    x: It.\n"
+    )
+    assert as_markdown(docstring) == (
+        "One:\n\n```python\nf(1)\n```\n\nTwo [a]\\[b] ``x[1][2]``.\n\n"
+        "```pycon\n>>> f(1)\n'a'\n>>> f(2)\n'b'\n```\n\n"
+        "```text\na    b c\n```\n\nArgs:\n    x: It."
+    )
+
+
+def turned(page: str, text: str, repository: str | None = None) -> str:
+    """Returns a line of a page as the site has it, MkDocs' own part left out."""
+    from markdown import Markdown
+
+    from docs.hooks import Links
+
+    links = Links()
+    links.pages = {ROOT / "README.md": "index.md", DOCS / "rules.md": "rules.md"}
+    links.page = "api/x.md" if "api" in page else "index.md" if "README" in page else "x.md"
+    links.source, links.repository = ROOT / page, repository
+    return Markdown(extensions=[links]).convert(text).removeprefix("<p>").removesuffix("</p>")
+
+
+@pytest.mark.parametrize(
+    ("page", "text", "wanted"),
+    [
+        ("README.md", "[a](docs/rules.md#b)", '<a href="rules.md#b">a</a>'),
+        ("README.md", "[docs/rules.md](docs/rules.md)", '<a href="rules.md">The rules and'),
+        ("docs/x.md", "[a](rules.md)", '<a href="rules.md">a</a>'),
+        ("docs/x.md", "[a](../README.md)", '<a href="index.md">a</a>'),
+        ("docs/api/x.md", "[a](../rules.md)", '<a href="../rules.md">a</a>'),
+        ("docs/x.md", "[a](https://b.org/c)", '<a href="https://b.org/c">a</a>'),
+        ("docs/x.md", "[a](#b)", '<a href="#b">a</a>'),
+        ("docs/x.md", "[a](none.md)", '<a href="none.md">a</a>'),
+        (
+            "docs/x.md",
+            "see [a](../train/cli.py).",
+            "see <span>a (<code>train/cli.py</code>)</span>.",
+        ),
+        ("docs/x.md", "[`cli.py`](../train/cli.py)", "<span><code>train/cli.py</code></span>"),
+        ("docs/x.md", "[a](../../secret)", '<a href="../../secret">a</a>'),
+    ],
+)
+def test_links_of_pages_become_links_of_the_site(page: str, text: str, wanted: str) -> None:
+    assert turned(page, text).startswith(wanted)
+
+
+def test_links_lead_to_the_repository_where_there_is_one() -> None:
+    made = turned("docs/x.md", "[a](../train/cli.py)", "https://example.org/game/")
+    assert made == '<a href="https://example.org/game/blob/HEAD/train/cli.py">a</a>'
+
+
+# ---------------------------------------------------------------- the site itself
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+class Seen(HTMLParser):
+    """What a page loads, and what it can be asked for by name."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+        self.names: set[str] = set()
+        self.without_words: list[str] = []
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.names |= {given["id"] or ""} if "id" in given else set()
+        if tag in LOADED and given.get("rel") not in ("next", "prev", "canonical"):
+            self.loaded.append(given.get(LOADED[tag]) or "")
+        if tag == "img" and not given.get("alt"):
+            self.without_words.append(given.get("src") or "")
+
+
+def pages_of(site: Path) -> list[Path]:
+    return [page for page in sorted(site.rglob("*.html")) if page.name != "404.html"]
+
+
+@pytest.mark.slow
+def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
+    seen = {page: Seen(page) for page in pages_of(site)}
+    assert len(seen) == len(list(in_nav(CONFIG["nav"])))
+    loaded = {place for one in seen.values() for place in one.loaded}
+    assert len(loaded) > 5
+    assert [place for place in loaded if re.match(r"(\w+:)?//", place)] == []
+    assert [one.without_words for one in seen.values() if one.without_words] == []
+    for sheet in site.rglob("*.css"):
+        assert not re.search(r"@import|url\(['\"]?(https?:)?//", sheet.read_text("utf-8")), sheet
+
+
+@pytest.mark.slow
+def test_no_source_of_the_site_is_published(site: Path) -> None:
+    assert list(site.rglob("*.py")) == []
+    assert str(ROOT) not in "".join(page.read_text("utf-8") for page in pages_of(site))
+
+
+@pytest.mark.slow
+def test_every_public_name_is_in_the_reference(site: Path) -> None:
+    known: set[str] = set()
+    for page in (site / "api").glob("*.html"):
+        known |= Seen(page).names
+    for name in MODULES:
+        module = importlib.import_module(name)
+        for public in module.__all__:
+            if not public.startswith("__"):
+                home = getattr(getattr(module, public), "__module__", name)
+                assert known & {f"{name}.{public}", f"{home}.{public}"}, f"{name}.{public}"
+
+
+@pytest.mark.slow
+def test_pages_fit_a_phone_and_complain_of_nothing(site: Path, tmp_path: Path) -> None:
+    with chromium(tmp_path) as browser:
+        narrow(browser, PHONE)
+        for page in pages_of(site):
+            dark(browser, "dark" if page.parent == site else "light")
+            browser.get(page.as_uri())
+            width = browser.execute_script("return document.documentElement.scrollWidth")
+            assert width <= PHONE, page
+        complaints = [entry["message"] for entry in browser.get_log("browser")]
+    # Opened as files, pages find no index to search; from a server they do.
+    assert [text for text in complaints if "search_index.js" not in text] == []
