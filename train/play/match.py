@@ -233,18 +233,16 @@ class Match:
     # ------------------------------------------------------------------ the record
 
     def record(self) -> Record:
-        """Returns the game so far, with the hints that were given."""
+        """Returns the game so far, with the hints for decisions that were made."""
         record = self.game.record()
-        if self._thoughts and self._adviser is not None:
-            record["thoughts"] = {"player": self._adviser.name, "deals": self._told(record)}
-        return record
-
-    def _told(self, record: Record) -> list[list[Thought | None]]:
         deals: list[list[Thought | None]] = [[] for _ in record["deals"]]
-        for _, (deal, made, thought) in sorted(self._thoughts.items()):
-            deals[deal] += [None] * (made - len(deals[deal]))
-            deals[deal].append(thought)
-        return deals
+        for move, (deal, made, thought) in sorted(self._thoughts.items()):
+            if move < self.moves:
+                deals[deal] += [None] * (made - len(deals[deal]))
+                deals[deal].append(thought)
+        if any(deals):
+            record["thoughts"] = {"player": self.adviser, "deals": deals}
+        return record
 
     def save(self) -> None:
         """Writes the record, if there is to be one; ``trouble`` says whether that failed."""
