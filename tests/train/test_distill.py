@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +44,7 @@ from train.rollout import points_scale
 from train.run import begin as begin_ppo
 from train.run import train as train_ppo
 
+ROOT = Path(__file__).parent.parent.parent
 TINY: dict[str, Any] = {
     "teacher": "heuristic",
     "rules": "escalating",
@@ -538,6 +544,25 @@ def test_ppo_goes_on_from_it(finished: DistillRun, tmp_path: Path) -> None:
     assert weights_digest(started) == weights_digest(
         load_checkpoint(finished.path / "best").network
     )
+
+
+@pytest.mark.slow
+def test_kills_at_any_moment_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()  # parts of the usual size, as the child plays them
+    config = config_of(decisions=40_000, hand_size=None)
+    whole = begin(tmp_path / "whole", config)
+    train(whole, quiet=True)
+    run = begin(tmp_path / "broken", config)
+    for place in ("games/2.safetensors", "epochs/2"):
+        child = subprocess.Popen([sys.executable, "-m", "train", "resume", str(run.path)], cwd=ROOT)
+        while not (run.path / place).exists():
+            assert child.poll() is None
+            time.sleep(0.01)
+        os.kill(child.pid, signal.SIGKILL)
+        assert child.wait() != 0
+    train(run, quiet=True)
+    assert digests(run) == digests(whole)
+    assert table_of(run) == table_of(whole)
 
 
 @pytest.mark.slow
