@@ -31,10 +31,13 @@ _CODE = re.compile(r"(`+).+?\1")
 INCLUDED = {
     "index.md": "README.md",
     "changelog.md": "CHANGELOG.md",
+    "notebooks/index.md": "notebooks/README.md",
 }
 """Pages of the site whose text has its home outside of this folder."""
 TOLD_BY = {"CONTRIBUTING.md": "extending.md"}
 """Files that have no page of their own, by the page that has what they tell."""
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
 class Links(Treeprocessor, Extension):
@@ -46,8 +49,9 @@ class Links(Treeprocessor, Extension):
         Extension.__init__(self)
         self.pages: dict[Path, str] = {}
         """Every page and other file of the site, by the file that it comes from."""
+        self.sources: dict[str, Path] = {}
+        """The files that pages come from."""
         self.page = ""
-        self.source = Path()
         self.repository: str | None = None
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 (Markdown's name)
@@ -66,7 +70,7 @@ class Links(Treeprocessor, Extension):
         url = urlsplit(element.get(name, ""))
         if url.scheme or url.netloc or not url.path:
             return
-        wanted = (self.source.parent / url.path).resolve()
+        wanted = (self.sources[self.page].parent / url.path).resolve()
         if wanted in self.pages:
             place = os.path.relpath(self.pages[wanted], Path(self.page).parent)
             element.set(name, urlunsplit(url._replace(path=place)))
@@ -102,18 +106,46 @@ _links = Links()
 
 
 def on_config(config: MkDocsConfig) -> None:
-    """Lets the links of all pages be turned."""
+    """Lets the links of all pages be turned, and puts the notebooks into the navigation."""
+    for part in config.nav or []:
+        if "Notebooks" in part:
+            part["Notebooks"] += [notebook_page(notebook) for notebook in NOTEBOOKS]
     _links.repository = config.repo_url
     config.markdown_extensions.append(_links)  # type: ignore[arg-type]  # instances are right, too
 
 
 def on_files(files: Files, config: MkDocsConfig) -> None:
-    """Adds the pages whose text has its home elsewhere."""
+    """Adds the pages whose text has its home elsewhere, and the notebooks."""
     for page, source in INCLUDED.items():
         files.append(File.generated(config, page, abs_src_path=str(ROOT / source)))
-    sources = {file.src_uri: file.abs_src_path for file in files}
-    _links.pages = {Path(source).resolve(): page for page, source in sources.items() if source}
+    sources = {file.src_uri: Path(file.abs_src_path) for file in files if file.abs_src_path}
+    for notebook in NOTEBOOKS:
+        sources[notebook_page(notebook)] = notebook
+        for place, content in _converted(notebook).items():
+            files.append(File.generated(config, place, content=content))
+    _links.sources = {page: source.resolve() for page, source in sources.items()}
+    _links.pages = {source: page for page, source in _links.sources.items()}
     _links.pages |= {ROOT / source: page for source, page in TOLD_BY.items()}
+
+
+def notebook_page(notebook: Path) -> str:
+    """Returns the place of a notebook's page in the site."""
+    return f"notebooks/{notebook.stem}.md"
+
+
+def _converted(notebook: Path) -> dict[str, str | bytes]:
+    """Returns a notebook's page, its figures and itself, by their places in the site."""
+    from nbconvert import MarkdownExporter
+
+    figures = f"{notebook.stem}_files"
+    text, made = MarkdownExporter().from_filename(
+        str(notebook), {"unique_key": notebook.stem, "output_files_dir": figures}
+    )
+    text = text.replace("![png](", "![Figure drawn by the code above it](")
+    link = f'<a href="{notebook.name}" download>{notebook.name}</a>'
+    found: dict[str, str | bytes] = {notebook_page(notebook): f"{text}\n\nThe notebook: {link}\n"}
+    found |= {f"notebooks/{name}": data for name, data in made["outputs"].items()}
+    return found | {f"notebooks/{notebook.name}": notebook.read_bytes()}
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -122,7 +154,6 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     The repository's view needs a backslash before them, Python-Markdown would show it.
     """
     _links.page = page.file.src_uri
-    _links.source = Path(page.file.abs_src_path or ROOT).resolve()
     if page.is_homepage:
         page.meta["hide"] = ["navigation"]
     return _ROW.sub(lambda row: _CODE.sub(_unescaped, row[0]), markdown)

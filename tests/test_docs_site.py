@@ -104,8 +104,8 @@ def turned(page: str, text: str, repository: str | None = None) -> str:
 
     links = Links()
     links.pages = {ROOT / "README.md": "index.md", DOCS / "rules.md": "rules.md"}
-    links.page = "api/x.md" if "api" in page else "index.md" if "README" in page else "x.md"
-    links.source, links.repository = ROOT / page, repository
+    links.page = "index.md" if page == "README.md" else page.removeprefix("docs/")
+    links.sources, links.repository = {links.page: ROOT / page}, repository
     return Markdown(extensions=[links]).convert(text).removeprefix("<p>").removesuffix("</p>")
 
 
@@ -176,13 +176,14 @@ def pages_of(site: Path) -> list[Path]:
 @pytest.mark.slow
 def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
     seen = {page: Seen(page) for page in pages_of(site)}
-    assert len(seen) == len(list(in_nav(CONFIG["nav"])))
+    notebooks = list((ROOT / "notebooks").glob("*.ipynb"))
+    assert len(seen) == len([*in_nav(CONFIG["nav"]), *notebooks])
     loaded = {place for one in seen.values() for place in one.loaded}
     assert len(loaded) > 5
     assert [place for place in loaded if re.match(r"(\w+:)?//", place)] == []
     assert [one.without_words for one in seen.values() if one.without_words] == []
-    for sheet in site.rglob("*.css"):
-        assert not re.search(r"@import|url\(['\"]?(https?:)?//", sheet.read_text("utf-8")), sheet
+    for file in (*site.rglob("*.css"), *site.rglob("*.svg")):
+        assert not re.search(r"@import|url\(['\"]?(https?:)?//", file.read_text("utf-8")), file
 
 
 @pytest.mark.slow
