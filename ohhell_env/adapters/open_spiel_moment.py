@@ -19,9 +19,11 @@ from ohhell_env.actions import action_name
 from ohhell_env.cards import Card, card_name, suit_of
 from ohhell_env.engine import batch
 from ohhell_env.engine.encode import MARGIN, new_buffer
+from ohhell_env.engine.layout import ILLEGAL
 from ohhell_env.envs.rewards import check_reward
 from ohhell_env.errors import RulesError
 from ohhell_env.game import Game
+from ohhell_env.illegal import explain_illegal
 from ohhell_env.observation import Layout, layout_of
 from ohhell_env.rules import Rules
 from ohhell_env.schedule import TrumpSource
@@ -44,7 +46,7 @@ class Setting:
     table: Game = field(init=False)
     """A table at which nothing has happened yet; not to be played at."""
     scratch: Game = field(init=False)
-    """A table to look at records with."""
+    """A table to look at records with; its books are not kept, only its record counts."""
     layout: Layout = field(init=False)
     kept: int = field(init=False, default=0)
     """Moments kept so far."""
@@ -219,7 +221,8 @@ class Moment:
     def _play(self, action: int) -> Moment:
         assert self.record is not None
         table = self.setting.lay(self.record)
-        table.apply(action)
+        if batch.step_one(table.state, table.compiled, action) == ILLEGAL:
+            raise explain_illegal(table, action)
         return Moment(self.setting, self.dealer, self.cards, table.state.tobytes())
 
     def _deal(self, action: int) -> Moment:

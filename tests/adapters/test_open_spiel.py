@@ -20,6 +20,7 @@ import pytest
 pyspiel = pytest.importorskip("pyspiel")
 
 from ohhell_env import Rules, oh_hell_v0, variants  # noqa: E402
+from ohhell_env.adapters import open_spiel_moment  # noqa: E402
 from ohhell_env.adapters.open_spiel import (  # noqa: E402
     OhHellGame,
     OhHellState,
@@ -194,6 +195,22 @@ def test_clones_are_independent() -> None:
         assert (state.history(), state.legal_actions()) == before[:2]
         assert state.information_state_string() == before[2]
         assert clone.history()[: len(before[0])] == before[0]
+
+
+def test_what_is_kept_has_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    played: list[list[float]] = []
+    for most in (open_spiel_moment.MOST_KEPT, 40):
+        monkeypatch.setattr(open_spiel_moment, "MOST_KEPT", most)
+        game, rng = game_of("oh_hell", 3), random.Random(4)
+        books = len(pickle.dumps(game.setting.scratch))
+        for _ in range(8):
+            state = dealt_by_chance(game, rng)
+            while not state.is_terminal():
+                state.apply_action(rng.choice(state.legal_actions()))
+            played.append(state.returns())
+        assert len(pickle.dumps(game.setting.scratch)) == books
+        assert (game.setting.kept == 40) == (most == 40)
+    assert played[:8] == played[8:]
 
 
 def test_games_and_states_go_through_text_and_pickle() -> None:
