@@ -248,6 +248,17 @@ def test_two_players_are_told_apart_in_one_plot(report: Report) -> None:
     assert first[0].get_marker() != second[0].get_marker()
 
 
+def test_made_rates_of_two_players_in_one_plot(report: Report, results: Results) -> None:
+    axes = plots.made_rates(report, label="one")
+    plots.made_rates(report, ax=axes, label="two")
+    assert [text.partition(",")[0] for text in labels(axes)] == ["one", "two"]
+    assert [container[0].get_color() for container in axes.containers] == list(COLOURS[:2])
+    for _ in range(5):
+        plots.made_rates(report, ax=axes)
+    with pytest.raises(OhHellError, match="7 lines can be told apart, got 10"):
+        plots.made_rates(results, ax=axes)
+
+
 def counterfactual_run(folder: Path) -> Path:
     settings = CounterfactualConfig.load(None, {"report": {"deals": 500}})
     (folder / "config.yaml").write_text(settings.resolved().to_yaml())

@@ -34,7 +34,9 @@ _SIZES = 4
 _OFF = look.MADE
 
 
-def made_rates(source: Any, by: str = "hand_size", *, ax: Axes | None = None) -> Axes:
+def made_rates(
+    source: Any, by: str = "hand_size", *, ax: Axes | None = None, label: str = ""
+) -> Axes:
     """Draws how often bids are made, with 95 % intervals.
 
     Intervals are Wilson's. A tournament has the same hand played against several fields; such a
@@ -46,25 +48,26 @@ def made_rates(source: Any, by: str = "hand_size", *, ax: Axes | None = None) ->
             line. Or a tournament (``Results``, their plain data, a file or folder): a line for
             each entrant.
         by: "hand_size", "seat" (1 = eldest) or "bid".
-        ax: Where to draw; None: a new figure.
+        ax: Where to draw, beside others' lines if wished; None: a new figure.
+        label: Name of the player whose bids they are.
 
     Raises:
-        OhHellError: The source is something else, or there are more entrants than colours.
+        OhHellError: The source is something else, or there are more lines than colours.
     """
     if by not in BY:
         raise OhHellError(f"by: {nearest(by, BY)}, got {by!r}")
     if sources.is_tournament(source):
         lines = _tournament_lines(source, by)
     else:
-        lines = {"": _bid_points(sources.bids_table(source), BY[by][0])}
-    if len(lines) > len(COLOURS):
-        raise OhHellError(f"at most {len(COLOURS)} entrants can be told apart, got {len(lines)}")
+        lines = {label: _bid_points(sources.bids_table(source), BY[by][0])}
     axes = look.axes_or_new(ax)
-    for place, (name, points) in enumerate(lines.items()):
+    first = len(axes.containers)
+    if first + len(lines) > len(COLOURS):
+        raise OhHellError(f"{len(COLOURS)} lines can be told apart, got {first + len(lines)}")
+    for place, (name, points) in enumerate(lines.items(), start=first):
         shown = look.common(points)
-        count = f"n = {sum(point.cases for point in shown):,} bids"
-        label = f"{name}, {count}" if name else count
-        look.draw_line(axes, shown, COLOURS[place], MARKS[place], label=label)
+        said = _with_count(name, sum(point.cases for point in shown))
+        look.draw_line(axes, shown, COLOURS[place], MARKS[place], label=said)
     axes.set_xlabel(BY[by][1])
     axes.set_ylabel("bids made")
     axes.set_ylim(0.0, 1.0)
@@ -73,6 +76,10 @@ def made_rates(source: Any, by: str = "hand_size", *, ax: Axes | None = None) ->
     look.tidy(axes)
     look.legend(axes)
     return axes
+
+
+def _with_count(name: str, bids: int) -> str:
+    return f"{name}, n = {bids:,} bids" if name else f"n = {bids:,} bids"
 
 
 def _bid_points(table: Sequence[dict[str, Any]], column: str) -> list[Point]:
@@ -246,14 +253,13 @@ def bid_calibration(
         for row in own
     ]
     gap = mean_gap(rows, chosen)
-    count = f"n = {gap[1] if gap else 0:,} bids"
     look.draw_line(
         axes,
         points,
         COLOURS[place],
         MARKS[place],
         dash="" if chosen == TRICKS else "-",
-        label=f"{label}, {count}" if label else count,
+        label=_with_count(label, gap[1] if gap else 0),
     )
     _diagonal(axes, points, chosen)
     look.tidy(axes)
