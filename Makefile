@@ -125,6 +125,10 @@ docs: $(INSTALLED)  ## build the documentation into site/, strictly
 docs-serve: $(INSTALLED)  ## show the documentation while it is written, at http://127.0.0.1:8000
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
+.PHONY: notebooks
+notebooks: $(INSTALLED)  ## run the notebooks and write their outputs back (a few minutes)
+	@$(BIN)/python notebooks/run.py
+
 .PHONY: check
 check: lint type docs test  ## all that CI runs: lint, type, docs, test
 

@@ -22,8 +22,8 @@ import ohhell_env
 ROOT = Path(__file__).resolve().parent.parent
 TARGETS = [
     *("help", "install", "train", "test", "test-all", "test-interpreted", "test-bounds"),
-    *("test-lowest", "test-adapters", "lint", "format", "type", "docs", "docs-serve", "check"),
-    *("bench", "clean"),
+    *("test-lowest", "test-adapters", "lint", "format", "type", "docs", "docs-serve"),
+    *("notebooks", "check", "bench", "clean"),
 ]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS: dict[str, list[str]] = PYPROJECT["project"]["optional-dependencies"]
