@@ -305,10 +305,11 @@ def test_learning_curves_of_both_kinds_of_runs(tmp_path: Path) -> None:
     assert np.allclose(second, [(1000, -1.5, -1.7, -1.3), (3000, -0.5, -0.7, -0.3)])
     deals = 2 * Config.model_validate({}).report.deals
     assert labels(axes) == [
-        "cf, n = 2 of at most 500 deals",
-        f"ppo, n = 2 of at most {deals:,} deals",
+        "cf, n ≤ 500 deals a point",
+        f"ppo, n ≤ {deals:,} deals a point",
     ]
     assert axes.get_ylabel() == "points a deal over heuristic"
+    assert axes.xaxis.get_major_formatter()(60_000, 0) == "60,000"  # type: ignore[operator]
     minutes = plots.learning_curves({"mine": runs[0]}, over="minutes")
     assert [x for x, *_ in drawn(minutes)[0]] == [0.5, 1.5]
     assert minutes.get_xlabel() == "minutes of training" and labels(minutes)[0].startswith("mine,")

@@ -47,8 +47,9 @@ def learning_curves(
     axes = look.axes_or_new(ax)
     axes.axhline(0.0, color=look.SOFT, linewidth=0.8, zorder=1)
     for place, (name, points) in enumerate(lines.items()):
-        count = f"n = {len(points)} of at most {points[-1].cases:,} deals"
-        look.draw_line(axes, points, COLOURS[place], MARKS[place], label=f"{name}, {count}")
+        said = f"{name}, n ≤ {points[-1].cases:,} deals a point"
+        look.draw_line(axes, points, COLOURS[place], MARKS[place], label=said)
+    look.thousands(axes)
     axes.set_xlabel(OVER[over])
     axes.set_ylabel(f"points a deal over {against}")
     look.as_written([axes.yaxis.label])

@@ -94,6 +94,14 @@ def whole_numbers(axes: Axes) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
+def thousands(axes: Axes) -> None:
+    """Writes large numbers on the lower axis with commas, and few of them."""
+    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
+
+
 def as_written(texts: Sequence[Text]) -> None:
     """Keeps Matplotlib from reading mathematics into the names of players."""
     for text in texts:
