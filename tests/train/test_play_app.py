@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import random
+import sys
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -363,6 +365,37 @@ def test_the_table_does_not_freeze_while_others_think() -> None:
             await guarded(app, pilot)
 
     asyncio.run(run())
+
+
+SLEEPS = """
+import json, sys, time
+print(json.dumps({"name": "sleeper", "version": "1"}), flush=True)
+time.sleep(600)
+"""
+
+
+def test_quitting_does_not_wait_for_a_program_that_thinks(tmp_path: Path) -> None:
+    bot = tmp_path / "sleeper.py"
+    bot.write_text(SLEEPS, encoding="utf-8")
+    spec = f"process:time_limit_ms=300000:{sys.executable} {bot}"
+    match = table(house(2, 3), spec, record=tmp_path / "game.json")
+    program: Any = match._others._players.players[0].player
+
+    async def run() -> None:
+        app = PlayApp(match, pace=0)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.pause()
+            if match.mine:
+                await pilot.press(legal(app)[0].key)
+                await pilot.pause()
+            assert "is thinking" in part(app, "message") and program.pid is not None
+            await pilot.press("q")
+            await pilot.pause()
+
+    started = time.monotonic()
+    asyncio.run(run())
+    assert program.pid is None and time.monotonic() - started < 60
+    assert not replay(load(tmp_path / "game.json")).over
 
 
 class Hesitates:

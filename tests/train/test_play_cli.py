@@ -214,7 +214,14 @@ def test_commands_of_the_page(
         from ohhell_env.__main__ import main as library
 
         assert library(shlex.split(line)) == 0
-        assert (tmp_path / "game.html").stat().st_size > 30_000
+        assert '"Ann"' in (tmp_path / "game.html").read_text(encoding="utf-8")
+
+
+def test_the_example_of_the_page_runs(capsys: Output) -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    exec(compile(example, "play.md", "exec"), {})
+    said = capsys.readouterr().out.split("\n")
+    assert said[0].startswith("['0', '1'") and said[1].startswith("bid ")
 
 
 def test_the_page_names_every_key() -> None:

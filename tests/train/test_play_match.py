@@ -14,6 +14,7 @@ from ohhell_env.errors import IllegalActionError, OhHellError
 from ohhell_env.oh_hell_v0 import action_name
 from ohhell_env.pictures.page import replay_page
 from ohhell_env.record import load, replay
+from ohhell_env.replay import check
 from tests.envs.test_no_leak import redeal
 from tests.helpers import house
 from train.play.cli import farewell, seat_names, set_up
@@ -73,9 +74,27 @@ def test_a_whole_game_offers_what_is_legal_and_can_be_replayed(name: str, tmp_pa
             match.advance()
         assert load(path) == match.record()
         assert replay(match.record()).scores == match.game.scores
-        assert match.sheet[-1].scores == match.game.scores
+        checked = check(match.record())
+        assert [row.scores for row in match.sheet] == checked.scores
+        for row, won, deal in zip(
+            match.sheet, checked.winners, match.record()["deals"], strict=True
+        ):
+            assert row.tricks_won == [won.count(each) for each in range(rules.players)]
+            assert (row.last_trick.winner, row.points) == (won[-1], deal["points"])
+            assert [list(play) for play in row.last_trick.plays] == deal["tricks"][-1]
+            assert row.bids == [bid for _, bid in sorted(deal["bids"])]
         assert match.events[-1].startswith("The game is over: ")
         match.close()
+
+
+def test_what_is_paid_is_told() -> None:
+    match = set_up(
+        house(2, 2, settlement__kind="differences"), ["random"], seed=2, adviser="heuristic"
+    )
+    play_on(match, random.Random(4))
+    mine, other = match.game.settlement()
+    assert mine, "a game that one of them wins"
+    assert match.events[-2] == f"Paid: You {mine:+g}, random {other:+g}"
 
 
 def test_events_tell_the_game_in_order() -> None:

@@ -11,15 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ohhell_env.engine import batch
 from ohhell_env.errors import OhHellError
 from ohhell_env.explain import explain
 from ohhell_env.game import Game
-from ohhell_env.record import Record, save
+from ohhell_env.record import Record, deal_record, save
 from ohhell_env.thoughts import Thought
 from train.play.advice import Advice, Adviser, Observation
 from train.play.others import Others, Question
 from train.play.sight import Sight, look
-from train.play.telling import SheetRow, Trick, final, last_trick, opening, sheet, tell
+from train.play.telling import SheetRow, Trick, final, last_trick, opening, settled, sheet_row, tell
 
 
 @dataclass(frozen=True)
@@ -159,17 +160,19 @@ class Match:
             self.answer(question, self.think(question))
 
     def _apply(self, action: int) -> None:
-        before, done = self.sight, len(self.game.finished_deals)
+        before, scored = self.sight, self.game.copy()
         self.game.apply(action)
         self._question = None
         self.moves += 1
         self.sight = look(self.game, self.seat)
         ended = None
-        if len(self.game.finished_deals) > done:
-            self.sheet = sheet(self.game.record())
+        if len(self.game.finished_deals) > len(self.sheet):
+            batch.step_one(scored.state, scored.compiled, action)  # deals nothing after it
+            self.sheet.append(sheet_row(scored))
             ended = self.game.finished_deals[-1], self.sheet[-1]
         self.events += tell(before, self.sight, self.names, ended)
         if self.over:
+            self.events += settled(self.game.settlement(), self.names)
             self.events.append(final(self.game.scores, self.game.winners(), self.names))
         if ended is not None:
             self.save()
@@ -195,7 +198,7 @@ class Match:
 
     def keep(self, advice: Advice) -> None:
         """Notes a hint for the present decision, so that the record tells of it."""
-        deal = self.game.record()["deals"][-1]
+        deal = deal_record(self.game)
         made = len(deal["bids"]) + sum(map(len, deal["tricks"]))
         self._thoughts[self.moves] = len(self.game.finished_deals), made, advice.thought
 
@@ -227,7 +230,7 @@ class Match:
         del self.events[kept.events :]
         self._thoughts = {m: told for m, told in self._thoughts.items() if m <= self.moves}
         self.sight = look(self.game, self.seat)
-        self.sheet = sheet(self.game.record())
+        del self.sheet[len(self.game.finished_deals) :]
         return True
 
     # ------------------------------------------------------------------ the record

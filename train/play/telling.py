@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ohhell_env.cards import card_name
+from ohhell_env.engine.layout import NO_TRUMP
+from ohhell_env.game import Game
 from ohhell_env.phrases import suit_word
 from ohhell_env.pictures.faces import suit_name, symbol
-from ohhell_env.record import Record
-from ohhell_env.replay import check
 from ohhell_env.rules import Rules
 from train.play.sight import Play, Sight
 
@@ -54,36 +55,25 @@ def did(names: Sequence[str], seat: int, verb: str) -> str:
     return f"{YOU} {verb}" if names[seat] == YOU else f"{names[seat]} {verb}s"
 
 
-def sheet(record: Record) -> list[SheetRow]:
-    """Returns the score sheet of a game: its finished deals.
+def sheet_row(scored: Game) -> SheetRow:
+    """Returns a deal on the score sheet.
 
     Args:
-        record: The game so far.
+        scored: The table after the last card, before the next deal.
     """
-    checked = check(record)
-    rules = checked.game.rules
-    done = [deal for deal in record["deals"] if deal["points"] is not None]
-    return [
-        _sheet_row(deal, winners, scores, rules)
-        for deal, winners, scores in zip(done, checked.winners, checked.scores, strict=False)
-    ]
-
-
-def _sheet_row(
-    deal: dict[str, Any], winners: list[int], scores: list[int], rules: Rules
-) -> SheetRow:
-    last = [(seat, card) for seat, card in deal["tricks"][-1]]
-    trump = deal["trump"] or "NT"
+    pack = scored.rules.pack
+    trump = "NT" if scored.trump == NO_TRUMP else pack.suits[scored.trump]
+    plays = [(seat, card_name(card, pack)) for seat, card in scored.plays[-scored.players :]]
     return SheetRow(
-        deal=deal["deal"],
-        hand_size=deal["hand_size"],
-        trump=trump_words(trump, rules),
-        suit=trump if trump == "NT" else symbol(trump, rules.pack),
-        bids=[bid for _, bid in sorted(deal["bids"])],
-        tricks_won=[winners.count(seat) for seat in range(rules.players)],
-        points=deal["points"],
-        scores=scores,
-        last_trick=Trick(deal["hand_size"] - 1, last, winners[-1]),
+        deal=scored.deal,
+        hand_size=scored.hand_size,
+        trump=trump_words(trump, scored.rules),
+        suit=trump if trump == "NT" else symbol(trump, pack),
+        bids=[bid or 0 for bid in scored.bids],
+        tricks_won=scored.tricks_won,
+        points=scored.points,
+        scores=scored.scores,
+        last_trick=Trick(scored.hand_size - 1, plays, scored.leader),
     )
 
 
@@ -197,6 +187,13 @@ def roles(sight: Sight, seat: int) -> list[str]:
     """Returns what a seat is in the deal, in words."""
     found = ["dealer"] * (seat == sight.table.dealer) + ["eldest"] * (seat == sight.eldest)
     return found + ["leads"] * (seat == sight.leader and not sight.table.over)
+
+
+def settled(paid: Sequence[float], names: Sequence[str]) -> Iterator[str]:
+    """Yields the line that tells what is paid at the end of a game, if anything is."""
+    if any(paid):
+        shares = (f"{name} {share:+g}" for name, share in zip(names, paid, strict=True))
+        yield f"Paid: {', '.join(shares)}"
 
 
 def final(scores: Sequence[int], winners: Sequence[int], names: Sequence[str]) -> str:
