@@ -123,7 +123,7 @@ def test_made_rates_of_a_tournament(results: Results, tmp_path: Path) -> None:
     assert len({line[0].get_marker() for line in axes.containers}) == 3
 
 
-def test_intervals_of_a_tournament_are_no_narrower_than_those_over_blocks(
+def test_intervals_of_a_tournament_err_on_the_safe_side(
     results: Results,
 ) -> None:
     (everybody,) = [plots.made_rates(results, "seat")]
@@ -134,7 +134,7 @@ def test_intervals_of_a_tournament_are_no_narrower_than_those_over_blocks(
         assert ends is not None
         # four seats, each with a quarter of the hands: the mean of them is twice as sure
         widths = [high - low for *_, low, high in seats]
-        assert np.mean(widths) / 2 > 0.8 * (ends[1] - ends[0])
+        assert np.mean(widths) / 2 > 0.9 * (ends[1] - ends[0])
 
 
 @pytest.mark.parametrize(
