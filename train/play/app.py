@@ -16,9 +16,10 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.message import Message
-from textual.widgets import Footer, RichLog, Static
+from textual.widgets import Footer, Markdown, RichLog, Static
 
 from ohhell_env.errors import OhHellError
+from ohhell_env.explain import title
 from train.play import panels
 from train.play.advice import Advice, Observation
 from train.play.match import Match
@@ -271,7 +272,8 @@ class PlayApp(App[None]):
 
     def action_rules(self) -> None:
         """Shows the rules in plain words."""
-        self.push_screen(TextScreen("Rules", self.match.rules_text))
+        rules = self.match.game.rules
+        self.push_screen(TextScreen(title(rules), Markdown(panels.rules_page(rules))))
 
     def action_leave(self) -> None:
         """Quits; asks first where the game would be lost."""

@@ -8,8 +8,10 @@ from textual.content import Content
 from textual.style import Style
 
 from ohhell_env.cards import Pack
+from ohhell_env.explain import explain_sections
 from ohhell_env.phrases import suit_word
 from ohhell_env.pictures.faces import symbol
+from ohhell_env.rules import Rules
 from train.play.sight import Choice, Sight
 from train.play.telling import Trick, did, needs, roles, trump_words
 
@@ -50,7 +52,7 @@ def _seat(sight: Sight, seat: int, name: str) -> Content:
     bid = table.bids[seat]
     acts = seat == table.actor
     line = (
-        f"{'>' if acts else ' '} {_short(name):<{_NAME}} {'-' if bid is None else bid:>3} "
+        f"{'>' if acts else ' '} {short(name):<{_NAME}} {'-' if bid is None else bid:>3} "
         f"{table.tricks_won[seat]:>3} {needs(sight.needed[seat]):<7} {table.scores[seat]:>5}  "
     )
     style = " ".join([_STRONG] * (seat == sight.seat) + ["$text-accent"] * acts)
@@ -63,8 +65,9 @@ def _spaced(parts: Sequence[tuple[str, str]]) -> list[str | tuple[str, str]]:
     return [piece for part in parts for piece in (" ", part)]
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
+def short(name: str, most: int = _NAME) -> str:
+    """Returns a name that is not too long, with its end, which tells players of one kind apart."""
+    return name if len(name) <= most else f"{name[:3]}…{name[4 - most :]}"
 
 
 def trick(sight: Sight, names: Sequence[str], last: Trick | None) -> Content:
@@ -92,7 +95,7 @@ def _cards(
     pack = sight.table.rules.pack
     return [
         Content.assemble(
-            f"{_short(names[seat]):<{_NAME}} ",
+            f"{short(names[seat]):<{_NAME}} ",
             card(name, pack, _STRONG),
             " led" if place == 0 else "    ",
             " *" if seat == best else "",
@@ -137,6 +140,18 @@ def bids(sight: Sight) -> Content:
         text = f"({choice.name})" if choice.problem else f"{key}{choice.name}"
         parts += [Content.styled(text, "dim" if choice.problem else _KEY).stylize(link), "  "]
     return Content.assemble(*parts)
+
+
+def rules_page(rules: Rules) -> str:
+    """Returns the rules in plain words, as Markdown."""
+    lines: list[str] = []
+    for section in explain_sections(rules):
+        lines += ["", f"### {section.heading}", ""]
+        lines += [f"- {sentence}" for sentence in section.sentences]
+        for table in section.tables:
+            rows = [table.header, ("--:",) * len(table.header), *table.rows]
+            lines += ["", table.caption, "", *(f"| {' | '.join(row)} |" for row in rows)]
+    return "\n".join(lines)
 
 
 def asked(sight: Sight, names: Sequence[str]) -> str:

@@ -11,10 +11,14 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
+from textual.widget import Widget
 from textual.widgets import DataTable, Footer, Static
 
+from train.play.panels import short
 from train.play.telling import SheetRow
 
+_NAME = 11
+"""Characters of a name above its column, as wide as what stands in it."""
 CLOSE: list[BindingType] = [
     Binding("escape,enter,space,q", "dismiss", "back", key_display="enter", priority=True),
 ]
@@ -26,13 +30,13 @@ class TextScreen(ModalScreen[None]):
 
     Args:
         title: What it is, on the frame.
-        text: The text.
+        text: The text, or what shows it.
         note: What it means, on the lower edge of the frame.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = CLOSE
 
-    def __init__(self, title: str, text: str | Content, note: str = "") -> None:
+    def __init__(self, title: str, text: str | Content | Widget, note: str = "") -> None:
         super().__init__()
         self._title, self._text, self._note = title, text, note
 
@@ -40,7 +44,8 @@ class TextScreen(ModalScreen[None]):
         """Puts the text into its frame."""
         with VerticalScroll(classes="paper") as paper:
             paper.border_title, paper.border_subtitle = self._title, self._note
-            yield Static(self._text, markup=False)
+            text = self._text
+            yield text if isinstance(text, Widget) else Static(text, markup=False)
         yield Footer()
 
 
@@ -66,7 +71,7 @@ class SheetScreen(ModalScreen[None]):
         """Puts the sheet into its frame."""
         with Vertical(classes="paper") as paper:
             paper.border_title = self._title
-            yield Static("tricks won / bid, points = score", classes="faint")
+            yield Static("tricks won / bid, points, score", classes="faint")
             yield DataTable(fixed_columns=1, cursor_type="row", show_cursor=False)
             yield Static(self._note, markup=False)
         yield Footer()
@@ -74,7 +79,8 @@ class SheetScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         """Fills the sheet in, and shows its end."""
         table = self.query_one(DataTable)
-        table.add_columns("deal", "cards", "trump", *map(Text, self._names))
+        heads = [Text(short(name, _NAME)) for name in self._names]
+        table.add_columns("deal", "cards", "trump", *heads)
         for row in self._rows:
             cells = [sheet_cell(row, seat) for seat in range(len(self._names))]
             table.add_row(str(row.deal + 1), str(row.hand_size), row.suit, *cells)
@@ -83,7 +89,7 @@ class SheetScreen(ModalScreen[None]):
 
 
 def sheet_cell(row: SheetRow, seat: int) -> Text:
-    """Returns what a seat made of a deal, in short: "2/3 +2 = 14"; bold where the bid was made."""
+    """Returns what a seat made of a deal, in short: "2/3 +2 14"; bold where the bid was made."""
     made = row.bids[seat] == row.tricks_won[seat]
-    text = f"{row.tricks_won[seat]}/{row.bids[seat]} {row.points[seat]:+} = {row.scores[seat]}"
+    text = f"{row.tricks_won[seat]}/{row.bids[seat]} {row.points[seat]:+} {row.scores[seat]}"
     return Text(text, style="bold" if made else "")
