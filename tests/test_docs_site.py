@@ -36,14 +36,7 @@ MODULES = (
 )
 """Modules whose public names stand in the reference."""
 LOADED = {"link": "href", "script": "src", "img": "src", "iframe": "src", "source": "src"}
-
-
-class _Loose(yaml.SafeLoader):
-    """Reads ``mkdocs.yml`` also where it names Python objects."""
-
-
-_Loose.add_multi_constructor("tag:yaml.org,2002:python/", lambda loader, suffix, node: suffix)
-CONFIG: dict[str, Any] = yaml.load((ROOT / "mkdocs.yml").read_text("utf-8"), _Loose)
+CONFIG: dict[str, Any] = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
 
 
 def in_nav(entry: str | list[Any] | dict[str, Any]) -> Iterator[str]:
