@@ -165,6 +165,20 @@ def test_a_mistake_is_one_line(options: str, message: str, capsys: Output) -> No
     assert told.err.startswith("error: ") and message in told.err
 
 
+def test_without_textual_it_is_said_before_anything_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    monkeypatch.setattr("train.play.cli._is_terminal", lambda: True)
+    monkeypatch.delitem(sys.modules, "train.play.app", raising=False)
+    monkeypatch.setitem(sys.modules, "textual", None)
+    assert main(["play", "--record", str(tmp_path / "game.json")]) == 2
+    told = capsys.readouterr().err
+    assert told == (
+        "error: the table needs textual: pip install 'ohhell-env[train]'; or add --plain\n"
+    )
+    assert not (tmp_path / "game.json").exists()
+
+
 def test_the_number_of_players_follows_from_the_names(
     monkeypatch: pytest.MonkeyPatch, capsys: Output
 ) -> None:

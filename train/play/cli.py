@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -31,7 +31,7 @@ _SLOWEST = 60
 def play(
     more: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PLAYER]...", help="More players, after --against.", hidden=True),
+        typer.Argument(metavar="PLAYER...", help="More players, after --against.", hidden=True),
     ] = None,
     against: Annotated[
         list[str] | None,
@@ -65,7 +65,7 @@ def play(
     ] = None,
     name: Annotated[
         list[str] | None,
-        typer.Option(help="Your name; or once for each seat, in order."),
+        typer.Option(metavar="NAME", help="Your name; or once for each seat, in order."),
     ] = None,
     plain: Annotated[
         bool, typer.Option("--plain", help="Line by line, as where there is no terminal.")
@@ -80,16 +80,12 @@ def play(
     named = [*(against or []), *(more or [])] or [SHIPPED]
     wanted = players if players is not None or len(named) == 1 else len(named) + 1
     chosen = as_rules(rules, wanted).replace(**parse_changes(changes or []))
+    show = _line_by_line if plain or not _is_terminal() else _table(pace)
     match = set_up(
         chosen, named, seat, seed, episode, hand_size, practice, adviser, record, name or []
     )
     try:
-        if plain or not _is_terminal():
-            from train.play.plain import PlainGame
-
-            PlainGame(match).run()
-        else:
-            _table(match, pace)
+        show(match)
     finally:
         match.close()
     for line in farewell(match):
@@ -185,14 +181,25 @@ def _is_terminal() -> bool:
     return seen and os.environ.get("TERM", "") not in ("dumb", "")
 
 
-def _table(match: Match, pace: float) -> None:
+def _line_by_line(match: Match) -> None:
+    from train.play.plain import PlainGame
+
+    PlainGame(match).run()
+
+
+def _table(pace: float) -> Callable[[Match], None]:
+    """Returns what shows the table; asked for before anything begins, since Textual may lack."""
     try:
         from train.play.app import PlayApp
     except ModuleNotFoundError as error:
         raise OhHellError(
             f"the table needs {error.name}: pip install 'ohhell-env[train]'; or add --plain"
         ) from None
-    PlayApp(match, pace).run()
+
+    def show(match: Match) -> None:
+        PlayApp(match, pace).run()
+
+    return show
 
 
 def farewell(match: Match) -> list[str]:
