@@ -231,13 +231,6 @@ def test_commands_of_the_page(
         assert '"Ann"' in (tmp_path / "game.html").read_text(encoding="utf-8")
 
 
-def test_the_example_of_the_page_runs(capsys: Output) -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    exec(compile(example, "play.md", "exec"), {})
-    said = capsys.readouterr().out.split("\n")
-    assert said[0].startswith("['0', '1'") and said[1].startswith("bid ")
-
-
 def test_the_page_names_every_key() -> None:
     from train.play.app import PlayApp
     from train.play.plain import HELP
@@ -249,9 +242,7 @@ def test_the_page_names_every_key() -> None:
         assert f"`{letter}`" in PAGE
 
 
-def test_linked_files_exist() -> None:
-    for target in re.findall(r"\]\((?!http)([^)#]+)\)", PAGE):
-        assert (ROOT / "docs" / target).exists(), target
+def test_the_picture_of_the_page_is_small() -> None:
     assert (ROOT / "docs" / "images" / "play.svg").stat().st_size < 100_000
 
 

@@ -115,9 +115,11 @@ class Match:
         """
         if not self.mine:
             raise OhHellError("it is not your turn")
-        kept = _Snapshot(self.game.copy(), self.moves, len(self.events))
-        self._apply(action)
+        kept = None
         if self.practice:
+            kept = _Snapshot(self.game.copy(), self.moves, len(self.events))
+        self._apply(action)
+        if kept is not None:
             self._snapshots.append(kept)
 
     def question(self) -> Question | None:
