@@ -18,6 +18,7 @@ A record holds the rules, every card dealt, every bid and every card played, and
         points          by seat; null while the deal is unfinished
     scores              by seat, after the last finished deal
     win_shares, settlement    by seat; null while the episode is unfinished
+    names               may be left out: who sat where, by seat
     thoughts            may be left out: what a player thought at each decision, see ``thoughts.py``
 
 The record is the authority on the cards, the rules on everything else. How a record is checked is

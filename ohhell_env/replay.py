@@ -37,7 +37,7 @@ RECORD_KEYS = (
     "win_shares",
     "settlement",
 )
-OPTIONAL_KEYS = ("thoughts",)
+OPTIONAL_KEYS = ("names", "thoughts")
 DEAL_KEYS = (
     "deal",
     "dealer",
@@ -128,10 +128,19 @@ def check(record: Any, before: Callable[[Game], None] | None = None) -> Checked:
         if len(checked.game.finished_deals) == number and number + 1 < len(deals):
             raise ReplayError(Place(number), f"it is unfinished, but deal {number + 2} follows")
     _finish(checked, record)
+    if "names" in record:
+        _check_names(record["names"], rules.players)
     if "thoughts" in record:
         moves = [len(deal["bids"]) + sum(map(len, deal["tricks"])) for deal in deals]
         check_thoughts(record["thoughts"], moves)
     return checked
+
+
+def _check_names(names: Any, players: int) -> None:
+    where = Place(part="names")
+    for name in _sequence(names, players, where):
+        if not isinstance(name, str):
+            raise _wrong(where, "a text for each seat", names)
 
 
 def _plain(record: Any) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any
 
-from ohhell_env.errors import NotationError, RulesError
+from ohhell_env.errors import NotationError
 from ohhell_env.game import Game
 from ohhell_env.pictures.faces import suit_name
+from ohhell_env.pictures.names import seat_names
 from ohhell_env.pictures.page import replay_page
 from ohhell_env.pictures.svg import table_svg
 from ohhell_env.record import Record
@@ -39,17 +40,14 @@ def sheet_html(record: Record, names: Sequence[str] | None = None) -> str:
 
     Args:
         record: The game.
-        names: Names by seat; None: "seat 0", "seat 1" and so on.
+        names: Names by seat; None: those of the record, else "seat 0", "seat 1" and so on.
 
     Raises:
         NotationError: The record is no game by its rules.
         RulesError: There are not as many names as seats.
     """
     checked = check(record)
-    players = checked.game.players
-    called = [f"seat {seat}" for seat in range(players)] if names is None else list(names)
-    if len(called) != players:
-        raise RulesError(f"names: one for each of {players} seats, got {len(called)}")
+    called = seat_names(checked.game.players, names, record)
     heads = "".join(_cell(name, tag="th") for name in ("deal", "cards", "trump", *called))
     rows = "".join(f"<tr>{''.join(cells)}</tr>" for cells in _rows(checked, record))
     return (

@@ -16,6 +16,7 @@ from ohhell_env.cards import Pack
 from ohhell_env.errors import RulesError
 from ohhell_env.game import Game
 from ohhell_env.pictures.faces import as_held, colours, face, shape, suit_name
+from ohhell_env.pictures.names import seat_names
 from ohhell_env.pictures.view import TableView, view_of
 
 WIDTH = 960
@@ -57,10 +58,7 @@ def table_svg(
 
 def draw(table: TableView, names: Sequence[str] | None = None, four_colours: bool = False) -> str:
     """Returns the picture of what is shown of a table; arguments as in ``table_svg``."""
-    players = table.rules.players
-    called = [f"seat {seat}" for seat in range(players)] if names is None else list(names)
-    if len(called) != players:
-        raise RulesError(f"names: one for each of {players} seats, got {len(called)}")
+    called = seat_names(table.rules.players, names)
     return _Drawing(table, called, four_colours).svg()
 
 

@@ -14,7 +14,7 @@ import pytest
 from ohhell_env import Game, Rules
 from ohhell_env.__main__ import PROGRAM
 from ohhell_env.errors import NotationError, OhHellError, RulesError
-from ohhell_env.pictures import replay_page
+from ohhell_env.pictures import replay_page, sheet_html
 from ohhell_env.pictures.explained import explained
 from ohhell_env.record import Record, load, save
 from ohhell_env.replay import check
@@ -107,6 +107,17 @@ def test_names_are_only_data(name: str) -> None:
     page.encode("utf-8")
     with pytest.raises(RulesError, match="names: one for each of 3"):
         replay_page(finished(), [name])
+
+
+def test_a_record_may_say_who_sat_where() -> None:
+    record = finished()
+    record["names"] = ["Ann", "<b>Bo", "Cy"]
+    assert Page(replay_page(record)).data["names"] == ["Ann", "<b>Bo", "Cy"]
+    assert Page(replay_page(record, ["x", "y", "z"])).data["names"] == ["x", "y", "z"]
+    assert "&lt;b&gt;Bo" in sheet_html(record)
+    for names in (["Ann"], "Ann", ["Ann", "Bo", 3], {}, None):
+        with pytest.raises(NotationError, match="names"):
+            replay_page(record | {"names": names})
 
 
 def test_rules_of_any_name_are_only_data() -> None:

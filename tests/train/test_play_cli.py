@@ -133,9 +133,10 @@ def test_a_program_of_its_own_fed_by_a_pipe(tmp_path: Path) -> None:
     )
     assert done.stderr == ""
     assert "The game is over: " in done.stdout
-    assert "--name Ann --name zoo:universal --name heuristic" in done.stdout
+    assert "replay game.json --html game.html" in done.stdout
     record = load(tmp_path / "game.json")
     assert replay(record).over and record["thoughts"]["player"] == "zoo:universal"
+    assert record["names"] == ["Ann", "zoo:universal", "heuristic"]
 
 
 @pytest.mark.parametrize(

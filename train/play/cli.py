@@ -208,8 +208,7 @@ def farewell(match: Match) -> list[str]:
     if match.trouble:
         return [*lines, match.trouble]
     if match.path is not None:
-        called = " ".join(f"--name {shlex.quote(name)}" for name in match.names)
         kept = shlex.quote(str(match.path))
         lines.append(f"The game is in {match.path}; a page of it:")
-        lines.append(f"python -m ohhell_env replay {kept} --html game.html {called}")
+        lines.append(f"python -m ohhell_env replay {kept} --html game.html")
     return lines

@@ -240,6 +240,7 @@ class Match:
     def record(self) -> Record:
         """Returns the game so far, with the hints for decisions that were made."""
         record = self.game.record()
+        record["names"] = list(self.names)
         deals: list[list[Thought | None]] = [[] for _ in record["deals"]]
         for move, (deal, made, thought) in sorted(self._thoughts.items()):
             if move < self.moves:

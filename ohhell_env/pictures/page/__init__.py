@@ -24,6 +24,7 @@ from ohhell_env.notation import format_checked
 from ohhell_env.phrases import suit_word
 from ohhell_env.pictures.explained import explained
 from ohhell_env.pictures.faces import as_held, colours, shape, symbol
+from ohhell_env.pictures.names import seat_names
 from ohhell_env.record import Record
 from ohhell_env.replay import Checked, check
 from ohhell_env.rules import Rules
@@ -43,7 +44,7 @@ def replay_page(
 
     Args:
         record: The game.
-        names: Names by seat; None: "seat 0", "seat 1" and so on.
+        names: Names by seat; None: those of the record, else "seat 0", "seat 1" and so on.
         seat: Show what this seat may know and nothing else; None: all hands are in the page, and
             its reader chooses from where to look.
         player: An object with ``begin`` and ``explain``: what it thinks is shown at each decision
@@ -56,9 +57,7 @@ def replay_page(
     """
     checked = check(record)
     players = checked.game.players
-    called = [f"seat {number}" for number in range(players)] if names is None else list(names)
-    if len(called) != players:
-        raise RulesError(f"names: one for each of {players} seats, got {len(called)}")
+    called = seat_names(players, names, record)
     if seat is not None and not 0 <= seat < players:
         raise RulesError(f"seat: 0 to {players - 1} at this table, got {seat!r}")
     data = _data(checked, record, called, seat)
