@@ -229,6 +229,7 @@ def test_huge_weights_still_answer_legally() -> None:
 
 def test_a_pickled_player_is_of_the_same_compiled_type() -> None:
     player = agents.make("zoo:universal")
+    assert isinstance(player, CounterfactualAgent)
     again = pickle.loads(pickle.dumps(player))
     assert again.fingerprint == player.fingerprint
     assert not again.models.flags.writeable and not player.models.flags.writeable
