@@ -26,6 +26,7 @@ from train.bidding.report import Report
 from train.bidding.shares import share
 from train.config import Config
 from train.counterfactual.config import CounterfactualConfig
+from train.distill.config import DistillConfig
 from train.plots.look import COLOURS, FEW, MARKS, OFF_BY, OFF_COLOURS, Point, common, draw_line
 from train.tournament import Results, run_tournament
 from train.tournament.pages.content import ranking
@@ -282,6 +283,17 @@ def ppo_run(folder: Path) -> Path:
     return folder
 
 
+def distill_run(folder: Path) -> Path:
+    settings = DistillConfig.load(None, {"decisions": 1000, "report": {"deals": 50}})
+    (folder / "config.yaml").write_text(settings.resolved().to_yaml())
+    rows = [
+        {"epoch": 1, "seconds": 60, "over_heuristic": ""},
+        {"epoch": 2, "seconds": 90, "over_heuristic": -0.1},
+    ]
+    _write(folder / "metrics.csv", rows)
+    return folder
+
+
 def _write(file: Path, rows: list[dict[str, Any]]) -> None:
     whole = []
     for row in rows:
@@ -313,6 +325,23 @@ def test_learning_curves_of_both_kinds_of_runs(tmp_path: Path) -> None:
     minutes = plots.learning_curves({"mine": runs[0]}, over="minutes")
     assert [x for x, *_ in drawn(minutes)[0]] == [0.5, 1.5]
     assert minutes.get_xlabel() == "minutes of training" and labels(minutes)[0].startswith("mine,")
+
+
+def test_learning_curves_of_distillation(tmp_path: Path) -> None:
+    axes = plots.learning_curves({"mine": distill_run(tmp_path)})
+    assert np.allclose(drawn(axes)[0], [(2000, -0.1, -0.3, 0.1)])
+    assert labels(axes) == ["mine, n ≤ 50 deals a point"]
+    minutes = plots.learning_curves(tmp_path, over="minutes")
+    assert [x for x, *_ in drawn(minutes)[0]] == [1.5]
+
+
+@pytest.mark.parametrize("column", ["over_search:a=1,b=2", "over_search:a=1;b=2"])
+def test_learning_curves_against_a_field_with_settings(tmp_path: Path, column: str) -> None:
+    file = counterfactual_run(tmp_path) / "metrics.csv"
+    measured = ",".join(f'"{column}{end}"' for end in ("", "_low", "_high"))
+    _, _, rows = file.read_text().partition("\n")
+    file.write_text(f"round,decisions,seconds,{measured}\n{rows}")
+    assert len(drawn(plots.learning_curves(tmp_path, against="search:a=1,b=2"))[0]) == 2
 
 
 def test_values_of_few_cases_are_left_out_or_hollow() -> None:
@@ -363,6 +392,11 @@ def test_colours_and_marks_are_as_many_and_different() -> None:
         (lambda r, t: plots.learning_curves(t), "no training run here"),
         (lambda r, t: plots.learning_curves(t, over="hours"), "over: "),
         (lambda r, t: plots.learning_curves([]), "1 to 7"),
+        (lambda r, t: plots.learning_curves(5), "folders of runs are wanted, got 5"),  # type: ignore[arg-type]
+        (lambda r, t: plots.learning_curves([t, None]), "folders of runs are wanted"),  # type: ignore[list-item]
+        (lambda r, t: plots.learning_curves("a" * 5000), "no training run here"),
+        (lambda r, t: plots.made_rates("a\0b"), "cannot be read"),
+        (lambda r, t: plots.bid_calibration([{}]), "are wanted, got others"),
         (
             lambda r, t: plots.learning_curves(counterfactual_run(t), against="random"),
             "'random' was not measured in",
@@ -381,3 +415,73 @@ def test_a_damaged_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text(json.dumps([1]))
     with pytest.raises(OhHellError, match="results of a tournament are wanted"):
         plots.standings(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["[" * 100_000, '{"entrants": {}, "pairs": {}, "design": "field"}'],
+)
+def test_results_of_no_tournament_are_told(tmp_path: Path, content: str) -> None:
+    (tmp_path / "results.json").write_text(content)
+    with pytest.raises(OhHellError, match=r"is no JSON|results of a tournament are wanted"):
+        plots.standings(tmp_path)
+
+
+def test_results_without_figures_are_told(results: Results) -> None:
+    data = results.to_dict()
+    for entrants in ({}, 5, {"a": {}}, {"a": 5}):
+        with pytest.raises(OhHellError, match="results of a tournament are wanted"):
+            plots.tricks_off(data | {"entrants": entrants})
+
+
+METRICS_OF_A_RUN = "round,decisions,seconds,over_heuristic,over_heuristic_low,over_heuristic_high\n"
+
+
+@pytest.mark.parametrize(
+    ("metrics", "settings", "expected"),
+    [
+        ("", "report: {deals: 9}", "was not measured in"),
+        (METRICS_OF_A_RUN, "report: {deals: 9}", "was not measured in"),
+        (f"{METRICS_OF_A_RUN}1,10,5,0.1,0,0.2", "", "report.deals is missing"),
+        (f"{METRICS_OF_A_RUN}1,10,5,0.1,0,0.2", "report: 5", "report.deals is missing"),
+        (f"{METRICS_OF_A_RUN}1,10,5,0.1,0,0.2", "report: {deals: x}", "report.deals is missing"),
+        (f"{METRICS_OF_A_RUN}1,10,5,nan,nan,nan", "report: {deals: 9}", "over_heuristic: a number"),
+        (
+            f"{METRICS_OF_A_RUN}1,10,5,0.1,-inf,0.2",
+            "report: {deals: 9}",
+            "_low: a number is wanted",
+        ),
+        (f"{METRICS_OF_A_RUN}1,x,5,0.1,0,0.2", "report: {deals: 9}", "decisions: a number"),
+        (f"{METRICS_OF_A_RUN}1,10,5,0.1,0", "report: {deals: 9}", "_high: a number is wanted"),
+        ("a,over_heuristic_low\n1,2", "report: {deals: 9}", "decisions: a number is wanted"),
+    ],
+)
+def test_damaged_metrics_are_told(
+    tmp_path: Path, metrics: str, settings: str, expected: str
+) -> None:
+    (tmp_path / "config.yaml").write_text(settings)
+    (tmp_path / "metrics.csv").write_text(metrics)
+    with pytest.raises(OhHellError, match=re.escape(expected)):
+        plots.learning_curves(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("", "has no column 'hand_size'"),
+        ("a,b\n1,2", "has no column 'hand_size'"),
+        ("hand_size,place,bid,hands,made_rate", "bids are wanted, got none"),
+        ("hand_size,place,bid,hands,made_rate\n1,1,0,10,nan", "made_rate: a number is wanted"),
+        ("hand_size,place,bid,hands,made_rate\n1,1,0,0,0", "hands: 1 or more are wanted"),
+        ("hand_size,place,bid,hands,made_rate\n1,1", "bid: a number is wanted, got ''"),
+    ],
+)
+def test_another_or_a_damaged_table_of_bids_is_told(
+    tmp_path: Path, rows: str, expected: str
+) -> None:
+    (tmp_path / "bids.csv").write_text(rows)
+    with pytest.raises(OhHellError, match=re.escape(expected)):
+        plots.made_rates(tmp_path)
+    (tmp_path / "calibration.csv").write_text("a,b\n1,2")
+    with pytest.raises(OhHellError, match="has no column 'hands'"):
+        plots.bid_calibration(tmp_path)

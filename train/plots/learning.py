@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agents.saved import is_there
 from ohhell_env.errors import OhHellError, nearest
+from train.distill.config import METHOD as DISTILL
 from train.plots import look, sources
 from train.plots.look import COLOURS, MARKS, Point
 from train.run_folder import CONFIG
@@ -15,7 +19,7 @@ from train.settings import read_settings
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-METRICS = "metrics.csv"  # of both kinds of runs
+METRICS = "metrics.csv"  # of all kinds of runs
 OVER = {"decisions": "decisions trained on", "minutes": "minutes of training"}
 """What a run can be measured over, and label."""
 
@@ -29,10 +33,11 @@ def learning_curves(
     """Draws how strong training runs were when they measured it, with 95 % intervals.
 
     Args:
-        runs: Folders of either kind of training; their names are those of the folders, if none are
+        runs: Folders of any kind of training; their names are those of the folders, if none are
             given.
         against: The field that they were measured against, one of the run's ``report.against``.
-        over: "decisions" or "minutes".
+        over: "decisions" (a distillation goes through the same ones in every epoch; each time
+            counts) or "minutes".
         ax: Where to draw; None: a new figure.
 
     Raises:
@@ -60,11 +65,18 @@ def learning_curves(
 
 def _named(runs: Runs) -> dict[str, Path]:
     if isinstance(runs, Mapping):
-        return {name: Path(path) for name, path in runs.items()}
-    paths = [Path(path) for path in ([runs] if isinstance(runs, str | Path) else runs)]
+        return dict(zip(map(str, runs), _paths(list(runs.values())), strict=True))
+    paths = _paths(runs)
     short = [path.absolute().name for path in paths]
     twice = len(set(short)) < len(short)
     return {str(path) if twice else name: path for name, path in zip(short, paths, strict=True)}
+
+
+def _paths(runs: str | Path | Sequence[str | Path]) -> list[Path]:
+    listed = [runs] if isinstance(runs, str | Path) else runs
+    if not isinstance(listed, Sequence) or not all(isinstance(one, str | Path) for one in listed):
+        raise OhHellError(f"runs: folders of runs are wanted, got {reprlib.repr(runs)}")
+    return [Path(path) for path in listed]
 
 
 def measurements(run: str | Path, against: str, over: str = "decisions") -> list[Point]:
@@ -78,36 +90,62 @@ def measurements(run: str | Path, against: str, over: str = "decisions") -> list
     Raises:
         OhHellError: There is no run, or it was not measured so.
     """
-    path, column = Path(run), f"over_{against.replace(',', ';')}"
-    if not (path / CONFIG).is_file():
+    path = Path(run)
+    file = path / METRICS
+    if not is_there(path / CONFIG):
         raise OhHellError(f"{path}: no training run here ({CONFIG} is missing)")
     settings = read_settings(path / CONFIG)
-    rows = sources.read_table(path / METRICS)
-    measured = [row for row in with_decisions(rows) if row.get(column) not in (None, "")]
-    if not measured:
-        fields = sorted({name[5:] for row in rows for name in row if name.endswith("_low")})
-        names = " and ".join(name.removesuffix("_low") for name in fields) or "nothing"
-        raise OhHellError(f"against: {against!r} was not measured in {path}, but {names}")
-    # Runs for several numbers of players play as many at each; fields that think long play fewer.
-    deals = settings["report"]["deals"] * (1 + len(settings.get("more_players") or ()))
-    return [
-        Point(
-            row["decisions"] if over == "decisions" else float(row["seconds"]) / 60,
-            float(row[column]),
-            deals,
-            (float(row[f"{column}_low"]), float(row[f"{column}_high"])),
+    deals, rows = _deals(path / CONFIG, settings), sources.read_table(file)
+    column = _column(path, rows, against)
+    points: list[Point] = []
+    for row, decisions in zip(rows, _decisions(rows, settings, file), strict=True):
+        if row.get(column) == "":
+            continue
+        minutes = sources.number_of(row, "seconds", file) / 60 if over == "minutes" else 0.0
+        mean, low, high = (
+            sources.number_of(row, column + end, file) for end in ("", "_low", "_high")
         )
-        for row in measured
-    ]
+        points.append(
+            Point(decisions if over == "decisions" else minutes, mean, deals, (low, high))
+        )
+    return points
 
 
-def with_decisions(rows: Sequence[dict[str, str]]) -> list[dict[str, Any]]:
-    """Returns rows of metrics whose decisions are those of the whole run.
+def _column(path: Path, rows: Sequence[dict[str, str]], against: str) -> str:
+    """Returns the column of the measurements against a field."""
+    measured = sorted(
+        name.removesuffix("_low").removeprefix("over_")
+        for name in (rows[0] if rows else ())
+        if name
+        and name.startswith("over_")
+        and name.endswith("_low")
+        and any(row[name] for row in rows)
+    )
+    for name in (against, str(against).replace(",", ";")):  # as PPO writes it
+        if name in measured:
+            return f"over_{name}"
+    names = " and ".join(measured) or "nothing"
+    raise OhHellError(f"against: {against!r} was not measured in {path}, but {names}")
 
-    Rounds of counterfactual self-play count their own, rollouts of PPO all that there were.
+
+def _deals(file: Path, settings: Mapping[str, Any]) -> int:
+    """Returns the deals of a measurement; fields that think long play fewer."""
+    report, more = settings.get("report"), settings.get("more_players") or ()
+    deals = report.get("deals") if isinstance(report, dict) else None
+    if type(deals) is not int or not isinstance(more, list | tuple):
+        raise OhHellError(f"{file}: report.deals is missing: these are not a run's settings")
+    return deals * (1 + len(more))  # runs for several numbers of players play as many at each
+
+
+def _decisions(
+    rows: Sequence[dict[str, str]], settings: Mapping[str, Any], file: Path
+) -> list[int]:
+    """Returns the decisions of the whole run after each row of its metrics.
+
+    Rounds of counterfactual self-play count their own, rollouts of PPO all that there were; epochs
+    of distillation go through those that the settings name.
     """
-    found, total = [], 0
-    for row in rows:
-        total = int(row["decisions"]) + (total if "round" in row else 0)
-        found.append({**row, "decisions": total})
-    return found
+    if settings.get("method") == DISTILL and type(each := settings.get("decisions")) is int:
+        return [each * int(sources.number_of(row, "epoch", file)) for row in rows]
+    found = [int(sources.number_of(row, "decisions", file)) for row in rows]
+    return list(accumulate(found)) if rows and "round" in rows[0] else found

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import csv
 import json
+import math
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from agents.saved import is_there
 from ohhell_env.errors import OhHellError
 from train.bidding.calibration import calibration
 from train.bidding.tables import bids_by_place
 from train.tournament.results import RESULTS
 
 BIDS_TABLE, CALIBRATION_TABLE = "bids.csv", "calibration.csv"
+_COUNTED = ("hand_size", "place", "bid", "hands", "made_rate")
+_FORETOLD = ("hands", "predicted", "observed", "low", "high")
+"""Columns that are drawn."""
+_OF_TOURNAMENT = {"entrants", "pairs", "design"}
 
 
 def is_tournament(source: Any) -> bool:
     """Returns whether figures are those of a tournament, rather than of one player's bids."""
     if isinstance(source, str | Path):
         path = Path(source)
-        return path.suffix == ".json" or (path / RESULTS).is_file()
+        return path.suffix == ".json" or is_there(path / RESULTS)
     return isinstance(source, dict) or hasattr(source, "to_dict")
 
 
@@ -36,13 +43,13 @@ def tournament_of(source: Any) -> dict[str, Any]:
     """
     if isinstance(source, str | Path):
         path = Path(source)
-        path = path / RESULTS if path.is_dir() else path
+        path = path / RESULTS if is_there(path) and path.is_dir() else path
         try:
             source = json.loads(_text(path))
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise OhHellError(f"{path}: is no JSON: {error}") from None
     data = source.to_dict() if hasattr(source, "to_dict") else source
-    if not isinstance(data, dict) or not {"entrants", "pairs", "design"} <= data.keys():
+    if not _are_results(data):
         raise OhHellError(
             f"results of a tournament are wanted (an object, or the folder of {RESULTS}), got "
             f"{type(source).__name__}"
@@ -50,14 +57,31 @@ def tournament_of(source: Any) -> dict[str, Any]:
     return data
 
 
+def _are_results(data: Any) -> bool:
+    if not isinstance(data, dict) or not data.keys() >= _OF_TOURNAMENT:
+        return False
+    entrants = data["entrants"]
+    return (
+        isinstance(entrants, dict)
+        and bool(entrants)
+        and all(isinstance(row, dict) and "difference" in row for row in entrants.values())
+    )
+
+
 def bids_table(source: Any) -> list[dict[str, Any]]:
     """Returns how often bids came up and were made, by hand size, place and bid.
 
     Args:
         source: A ``Report`` of ``train.bidding``, its ``BIDS`` rows, or the folder of its files.
+
+    Raises:
+        OhHellError: It is something else.
     """
     if isinstance(source, str | Path):
-        return _numbers(Path(source), BIDS_TABLE)
+        rows = _numbers(Path(source), BIDS_TABLE, _COUNTED)
+        if not rows:
+            raise OhHellError(f"{source}: a player's bids are wanted, got none")
+        return rows
     return bids_by_place(bids_rows(source))
 
 
@@ -66,10 +90,18 @@ def calibration_table(source: Any) -> list[dict[str, Any]]:
 
     Args:
         source: As in ``bids_table``, or rows as ``train.bidding.calibration`` returns them.
+
+    Raises:
+        OhHellError: It is something else.
     """
     if isinstance(source, str | Path):
-        return _numbers(Path(source), CALIBRATION_TABLE)
-    return source if isinstance(source, list) else calibration(bids_rows(source))
+        return _numbers(Path(source), CALIBRATION_TABLE, _FORETOLD, ("quantity", "hand_size"))
+    if not isinstance(source, list):
+        return calibration(bids_rows(source))
+    wanted = {"quantity", "hand_size", *_FORETOLD}
+    if not all(isinstance(row, dict) and row.keys() >= wanted for row in source):
+        raise OhHellError("rows as train.bidding.calibration returns them are wanted, got others")
+    return source
 
 
 def bids_rows(source: Any) -> Any:
@@ -89,33 +121,68 @@ def bids_rows(source: Any) -> Any:
     return rows
 
 
-def read_table(path: Path) -> list[dict[str, str]]:
+def read_table(path: Path, columns: Iterable[str] = ()) -> list[dict[str, str]]:
     """Returns the rows of a CSV file.
 
+    Args:
+        path: The file.
+        columns: What must be there.
+
     Raises:
-        OhHellError: It cannot be read.
+        OhHellError: It cannot be read, or has not these columns.
     """
-    return list(csv.DictReader(_text(path).splitlines()))
+    reader = csv.DictReader(_text(path).splitlines(), restval="")
+    missing = [name for name in columns if name not in (reader.fieldnames or ())]
+    if missing:
+        raise OhHellError(f"{path}: has no column {missing[0]!r}; is it another table?")
+    return list(reader)
+
+
+def number_of(row: Mapping[str, str], column: str, path: Path) -> float:
+    """Returns the number in a row of a file.
+
+    Raises:
+        OhHellError: There is none.
+    """
+    text = row.get(column, "")
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise OhHellError(f"{path}: {column}: a number is wanted, got {text[:80]!r}")
+    return number
 
 
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # a text of other letters, a name that no file has
         why = getattr(error, "strerror", None) or error
         raise OhHellError(f"{path}: cannot be read: {why}") from None
 
 
-def _numbers(path: Path, name: str) -> list[dict[str, Any]]:
+def _numbers(
+    path: Path, name: str, columns: tuple[str, ...], others: tuple[str, ...] = ()
+) -> list[dict[str, Any]]:
     """Returns the rows of a table of a folder of ``train bidding``, numbers as numbers."""
     file = path / name if path.suffix != ".csv" else path
-    return [{key: _number(value) for key, value in row.items()} for row in read_table(file)]
+    rows: list[dict[str, Any]] = []
+    for row in read_table(file, (*columns, *others)):
+        kept = {key: _plain(row[key]) for key in others}
+        rows.append(kept | {key: _value(row, key, file) for key in columns})
+    return rows
 
 
-def _number(text: str) -> Any:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    return text
+def _value(row: Mapping[str, str], column: str, file: Path) -> float | int | str:
+    """Returns a number; the ends of an interval may be missing."""
+    if column in ("low", "high") and row[column] == "":
+        return ""
+    value = number_of(row, column, file)
+    if column == "hands" and value < 1:
+        raise OhHellError(f"{file}: {column}: 1 or more are wanted, got {row[column]!r}")
+    return int(value) if value.is_integer() else value
+
+
+def _plain(text: str) -> int | str:
+    return int(text) if text.isdecimal() else text
