@@ -13,6 +13,7 @@ from ohhell_env.errors import RulesError
 from ohhell_env.rules import Rules
 from train.config import Config
 from train.counterfactual.config import CounterfactualConfig
+from train.distill.config import DistillConfig
 from train.methods import Method, load_settings, method_of, open_run
 from train.run_folder import is_free
 
@@ -20,7 +21,7 @@ CONFIGS = Path(__file__).parent.parent / "configs" / "train"
 QUICK = (CONFIGS / "quick.yaml", CONFIGS / "quick_ppo.yaml")
 """What ``make train`` trains."""
 
-AnySettings = Config | CounterfactualConfig
+AnySettings = Config | CounterfactualConfig | DistillConfig
 
 ConfigOption = Annotated[Path, typer.Option("--config", help="Settings, as a YAML file.")]
 VariantOption = Annotated[
@@ -46,7 +47,7 @@ def fit(
         bool, typer.Option("--force", help="Begin anew; an old folder is kept beside it.")
     ] = False,
 ) -> None:
-    """Trains a player by self-play, in the way that the settings name."""
+    """Trains a player by self-play or from a teacher's games, in the way that the settings name."""
     settings = _settings(config, variant, players, seed, changes)
     method = method_of(settings)
     run = method.begin(out or Path("runs") / f"{config.stem}-{_label(settings)}", settings, force)
