@@ -1,17 +1,20 @@
 """The table in the terminal, with Textual: a thin face over ``Match``.
 
-The others think in a worker thread, one question at a time; what they answer comes back as a
+The others think in a thread of their own, one question at a time; what they answer comes back as a
 message, so that the match is touched by the app's own thread alone.
 """
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from textual import events, work
+import numpy as np
+from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
@@ -41,7 +44,7 @@ class Answered(Message):
 class Advised(Message):
     """The adviser has spoken, or failed."""
 
-    moves: int
+    observation: Observation
     advice: Advice | None
     failure: str
 
@@ -159,7 +162,17 @@ class PlayApp(App[None]):
         question = match.question()
         if question is not None and question is not self._asked:
             self._asked, self._asked_at = question, time.monotonic()
-            self._ask(question)
+            self._apart(lambda: self._ask(question))
+
+    def _apart(self, work: Callable[[], Message]) -> None:
+        """Does slow work in a thread that quitting does not wait for; posts what comes of it."""
+
+        def run() -> None:
+            message = work()
+            with contextlib.suppress(RuntimeError):  # the table is gone in the meantime
+                self.post_message(message)
+
+        threading.Thread(target=run, daemon=True).start()
 
     def _show_sheet(self, after: Callable[[None], None] | None = None) -> None:
         match, rows = self.match, self.match.sheet
@@ -168,12 +181,11 @@ class PlayApp(App[None]):
         title = "The game is over" if match.over else "Score sheet"
         self.push_screen(SheetScreen(title, rows, match.names, "\n".join(notes)), after)
 
-    @work(thread=True, group="others", exit_on_error=False)
-    def _ask(self, question: Question) -> None:
+    def _ask(self, question: Question) -> Answered:
         try:
-            self.post_message(Answered(question, self.match.think(question), ""))
+            return Answered(question, self.match.think(question), "")
         except PlayerError as error:
-            self.post_message(Answered(question, -1, str(error)))
+            return Answered(question, -1, str(error))
 
     def on_answered(self, message: Answered) -> None:
         """Makes a player's move when it is time."""
@@ -226,25 +238,31 @@ class PlayApp(App[None]):
         if observation is not None:
             self._advising = True
             self.refresh_bindings()
-            self._advise(observation, self.match.moves)
+            self._apart(lambda: self._advise(observation))
 
-    @work(thread=True, group="hints", exit_on_error=False)
-    def _advise(self, observation: Observation, moves: int) -> None:
+    def _advise(self, observation: Observation) -> Advised:
         try:
-            self.post_message(Advised(moves, self.match.advise(observation), ""))
+            return Advised(observation, self.match.advise(observation), "")
         except OhHellError as error:
-            self.post_message(Advised(moves, None, str(error)))
+            return Advised(observation, None, str(error))
 
     def on_advised(self, message: Advised) -> None:
         """Shows a hint, unless the game has gone on in the meantime."""
         self._advising = False
         if message.failure:
             self._warning = message.failure
-        elif message.advice and message.moves == self.match.moves and self.match.mine:
+        elif message.advice and self._asks_for(message.observation):
             self.match.keep(message.advice)
             title = f"Hint by {self.match.adviser}"
             self.push_screen(TextScreen(title, message.advice.text, message.advice.meaning))
         self._show()
+
+    def _asks_for(self, observation: Observation) -> bool:
+        """Whether a view is that of the present decision; it holds all that happened before."""
+        present = self.match.observation()
+        return present is not None and all(
+            np.array_equal(present[key], observation[key]) for key in present
+        )
 
     def action_undo(self) -> None:
         """Goes back to the person's last decision."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Annotated
 
@@ -80,6 +82,7 @@ def play(
     named = [*(against or []), *(more or [])] or [SHIPPED]
     wanted = players if players is not None or len(named) == 1 else len(named) + 1
     chosen = as_rules(rules, wanted).replace(**parse_changes(changes or []))
+    _spare_letters()
     show = _line_by_line if plain or not _is_terminal() else _table(pace)
     match = set_up(
         chosen, named, seat, seed, episode, hand_size, practice, adviser, record, name or []
@@ -156,29 +159,45 @@ def seat_names(rules: Rules, seat: int, against: Sequence[str], names: Sequence[
     for each in names:
         if not each.strip() or not each.isprintable():
             raise RulesError(f"--name: a name of printable letters is wanted, got {each!r}")
-    if len(names) == rules.players and rules.players > 1:
-        return _told_apart(list(names))
     others = list(against) * (1 if len(against) > 1 else rules.players - 1)
-    called = [YOU] * rules.players
-    for distance, other in enumerate(others):
-        called[(seat + 1 + distance) % rules.players] = other
-    called[seat] = names[0] if names else YOU
-    return _told_apart(called)
+    clockwise = [names[0] if names else YOU, *others]
+    called = [clockwise[(place - seat) % rules.players] for place in range(rules.players)]
+    called = _told_apart(list(names) if len(names) == rules.players else called)
+    if YOU in called and called.index(YOU) != seat:
+        raise RulesError(f"--name: {YOU!r} is you alone; give seat {called.index(YOU)} a name")
+    return called
 
 
 def _told_apart(names: list[str]) -> list[str]:
     """Returns names with numbers behind those that stand more than once."""
-    total, seen = Counter(names), Counter[str]()
+    total, numbers = Counter(names), {name: count(1) for name in names}
     found: list[str] = []
     for name in names:
-        seen[name] += 1
-        found.append(name if total[name] == 1 else f"{name} {seen[name]}")
+        free = (f"{name} {number}" for number in numbers[name])
+        told = next(each for each in free if each not in total) if total[name] > 1 else name
+        found.append(told)
     return found
 
 
 def _is_terminal() -> bool:
     seen = sys.stdin.isatty() and sys.stdout.isatty()
-    return seen and os.environ.get("TERM", "") not in ("dumb", "")
+    return seen and os.environ.get("TERM", "") not in ("dumb", "") and _has_symbols()
+
+
+def _has_symbols() -> bool:
+    """Whether the output has the letters that the table is drawn with."""
+    try:
+        "♣♦♥♠│…".encode(sys.stdout.encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _spare_letters() -> None:
+    """Keeps letters that the input or the output does not have from ending the game."""
+    for stream in (sys.stdin, sys.stdout):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _line_by_line(match: Match) -> None:

@@ -43,7 +43,8 @@ class TextScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """Puts the text into its frame."""
         with VerticalScroll(classes="paper") as paper:
-            paper.border_title, paper.border_subtitle = self._title, self._note
+            paper.border_title = Content(self._title)  # a plain string would be read as markup
+            paper.border_subtitle = Content(self._note)
             text = self._text
             yield text if isinstance(text, Widget) else Static(text, markup=False)
         yield Footer()
@@ -70,7 +71,7 @@ class SheetScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """Puts the sheet into its frame."""
         with Vertical(classes="paper") as paper:
-            paper.border_title = self._title
+            paper.border_title = Content(self._title)
             yield Static("tricks won / bid, points, score", classes="faint")
             yield DataTable(fixed_columns=1, cursor_type="row", show_cursor=False)
             yield Static(self._note, markup=False)

@@ -1,0 +1,147 @@
+"""``python -m train play`` where something is odd: names, letters, hints too late, slow players."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from textual.pilot import Pilot
+
+from ohhell_env import Rules
+from ohhell_env.errors import RulesError
+from tests.helpers import house
+from tests.train.test_play_app import drive, legal, press, shown, table, until
+from train.__main__ import main
+from train.play.app import PlayApp
+from train.play.cli import seat_names
+from train.play.screens import SheetScreen, TextScreen
+
+
+def test_names_with_numbers_stay_apart() -> None:
+    rules = Rules.preset("oh_hell", 3)
+    called = seat_names(rules, 0, ["random"], ["random 1"])
+    assert called == ["random 1", "random 2", "random 3"]
+    called = seat_names(rules, 0, ["x"], ["a", "a", "a 1"])
+    assert called == ["a 2", "a 3", "a 1"]
+
+
+def test_nobody_else_is_called_you() -> None:
+    rules = Rules.preset("oh_hell", 3)
+    assert seat_names(rules, 1, ["x"], ["A", "You", "B"]) == ["A", "You", "B"]
+    with pytest.raises(RulesError, match="--name: 'You' is you alone; give seat 2 a name"):
+        seat_names(rules, 1, ["x"], ["A", "B", "You"])
+
+
+def test_titles_are_only_text() -> None:
+    match = table(house(3, 2))
+
+    async def script(app: PlayApp, pilot: Pilot[None]) -> None:
+        await app.push_screen(TextScreen("Hint by runs/[/x]", "3", "[/y] of [b]"))
+        await pilot.pause()
+        assert "Hint by runs/[/x]" in shown(app) and "[/y] of [b]" in shown(app)
+        await app.push_screen(SheetScreen("Sheet [/x]", [], match.names))
+        await pilot.pause()
+        assert "Sheet [/x]" in shown(app)
+
+    drive(match, script)
+
+
+def test_a_hint_for_what_was_taken_back_is_dropped() -> None:
+    match = table(house(2, 3), practice=True)
+    adviser: Any = match._adviser
+    advise, release, asked = adviser.advise, threading.Event(), threading.Event()
+
+    def slowly(observation: Any) -> Any:
+        asked.set()
+        assert release.wait(20)
+        return advise(observation)
+
+    adviser.advise = slowly
+
+    async def script(app: PlayApp, pilot: Pilot[None]) -> None:
+        await press(app, pilot, legal(app)[0].key)
+        moves = match.moves
+        await pilot.press("h")
+        await until(pilot, asked.is_set)
+        await press(app, pilot, "u", legal(app)[1].key)
+        assert match.mine and match.moves == moves  # the same move of another game
+        release.set()
+        await until(pilot, lambda: not app._advising)
+        await pilot.pause()
+        assert len(app.screen_stack) == 1 and not match._thoughts
+
+    try:
+        drive(match, script)
+    finally:
+        release.set()
+
+
+class Ponders:
+    """Thinks until it is released."""
+
+    release = threading.Event()
+    asked = threading.Event()
+
+    def act_batch(self, observations: Any, action_masks: Any) -> Any:
+        self.asked.set()
+        self.release.wait(60)
+        return np.asarray(action_masks).argmax(axis=1)
+
+
+def test_quitting_does_not_wait_for_a_player_that_thinks() -> None:
+    Ponders.release.clear()
+    Ponders.asked.clear()
+    match = table(house(2, 3), f"{__name__}:Ponders")
+    waited: list[bool] = []
+
+    async def script(app: PlayApp, pilot: Pilot[None]) -> None:
+        if match.mine:
+            await pilot.press(legal(app)[0].key)
+        await until(pilot, Ponders.asked.is_set)
+        await pilot.press("q", "q")
+
+    async def run() -> None:
+        app = PlayApp(match, pace=0)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.pause()
+            await script(app, pilot)
+
+    timer = threading.Timer(30, Ponders.release.set)
+    timer.start()
+    try:
+        asyncio.run(run())
+        waited.append(Ponders.release.is_set())
+    finally:
+        timer.cancel()
+        Ponders.release.set()
+    assert waited == [False]
+
+
+def test_letters_that_a_stream_does_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.TextIOWrapper(io.BytesIO(), "ascii")
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xff\nr\nq\n"), "utf-8"))
+    command = "play --rules up_and_down_the_river --against random --adviser heuristic --seed 1"
+    assert main(command.split()) == 0
+    said = out.buffer.getvalue().decode("ascii")
+    assert "is nothing that can be done now" in said
+    assert said.rstrip().endswith("Stopped before the end of the game.")
+
+
+@pytest.mark.parametrize(("letters", "is_table"), [("utf-8", True), ("latin-1", False)])
+def test_a_terminal_without_suits_gets_lines(
+    letters: str, is_table: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from train.play.cli import _is_terminal
+
+    for name in ("stdin", "stdout"):
+        stream = io.TextIOWrapper(io.BytesIO(), letters)
+        monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
+        monkeypatch.setattr(sys, name, stream)
+    monkeypatch.setenv("TERM", "xterm")
+    assert _is_terminal() is is_table
