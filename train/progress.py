@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import agents
 from agents.base import Agent
+from ohhell_env.errors import OhHellError, RulesError
 from ohhell_env.rules import Rules
-from train.tournament.entrants import make_entrants
+from train.tournament.entrants import begin, make_entrants
 from train.tournament.figures import differences
 from train.tournament.statistics import interval
 from train.tournament.tables import Deals, play_pairing
@@ -44,6 +47,27 @@ def measure(
     mean, ends = interval(differences(blocks))
     assert ends is not None, "two deals or more have an interval"
     return Difference(mean, *ends)
+
+
+def check_fields(names: Sequence[str], tables: Sequence[Rules], seed: int) -> None:
+    """Checks that there are the players to be measured against, and that they can sit down.
+
+    Args:
+        names: What ``agents.make`` makes them from.
+        tables: The rules of all tables that they are to play at.
+        seed: Of their chance.
+
+    Raises:
+        RulesError: One is not found, or cannot play under the rules.
+    """
+    for name in names:
+        try:
+            with agents.make(name, seed) as field, warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # they come again when it plays
+                for rules in tables:
+                    begin(name, field, rules)
+        except OhHellError as error:
+            raise RulesError(f"report.against: {error}") from None
 
 
 def averaged(found: Sequence[Difference]) -> Difference:

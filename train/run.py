@@ -16,6 +16,7 @@ from train.board import Board
 from train.config import PAST, Config
 from train.mixed_tables import MixedTables
 from train.pool import Pool
+from train.progress import check_fields
 from train.reporter import Reporter
 from train.rollout import Company, LapTables
 from train.run_directory import BOARD, Counters, RunDirectory, start_of
@@ -145,9 +146,8 @@ def check_settings(config: Config) -> None:
     _check_size(config)
     if config.start is not None:
         start_of(config, Path(config.start))
-    for name in config.report.against:
-        if name != PAST:
-            make(name, 0).close()
+    fields = [name for name in config.report.against if name != PAST]
+    check_fields(fields, config.rules_of_tables(), config.report.seed)
 
 
 def begin(path: Path, config: Config, force: bool = False) -> RunDirectory:

@@ -53,6 +53,13 @@ class OnlyAct:
         return int(observation["action_mask"].argmax())
 
 
+class CannotBegin(OnlyAct):
+    """Fails when it is told the rules."""
+
+    def begin(self, rules: Any, seat: int | None) -> None:
+        raise ZeroDivisionError("no rules for me")
+
+
 class Raises:
     """Cannot make up its mind."""
 

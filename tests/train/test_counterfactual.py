@@ -184,6 +184,13 @@ def test_no_notes_change_nothing() -> None:
     assert all(torch.equal(before[name], value) for name, value in network.state_dict().items())
 
 
+def test_nothing_to_label_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("train.counterfactual.notes._IN_VAIN", 2)
+    config = config_of(bids=0, hand_size=1)
+    with pytest.raises(RulesError, match="no decision was labelled in 512 deals"):
+        label(config, Company(fitted()), 1)
+
+
 # ------------------------------------------------------------------ runs
 
 
@@ -308,17 +315,22 @@ def test_a_run_needs_the_files_of_its_rules_no_more(tmp_path: Path) -> None:
         ({"players": 9}, "2 to 8"),
         ({"players": [3, 1]}, "2 to 8"),
         ({"hand_size": 0}, "1 to 26"),
+        ({"hand_size": 20}, "hand_size=20: schedule: 4 hands of 20"),
+        ({"hand_size": 1, "bids": 0}, "bids=0: in deals of one card"),
+        ({"start": "nobody"}, "start: unknown player"),
         ({"rounds": 0}, "rounds"),
         ({"round": 3}, "unknown setting 'round': did you mean 'rounds'"),
         ({"fields": [{"player": "heuristic", "share": 1.5}]}, "share"),
         ({"fields": [{"player": "random", "share": 0.6}] * 2}, "more than 1"),
-        ({"fields": [{"player": "nobody", "share": 0.1}]}, "unknown player"),
+        ({"fields": [{"player": "nobody", "share": 0.1}]}, "fields: unknown player"),
         ({"fields": [{"player": "search", "share": 0.1}]}, "does not live in the engine"),
         ({"bids": 0, "cards": 0}, "nothing to learn"),
         ({"rules": []}, "rules: one or more"),
         ({"players": []}, "players: one or more"),
         ({"report": {"against": []}}, "at least 1"),
-        ({"report": {"against": ["nobody"]}}, "unknown player"),
+        ({"report": {"against": ["nobody"]}}, "report.against: unknown player"),
+        ({"report": {"against": ["tests.train.players:CannotBegin"]}}, "against: .*cannot begin"),
+        ({"report": {"against": ["process:/nowhere"]}}, "report.against: .*cannot be started"),
         ({"method": "ppo"}, "method"),
     ],
 )
@@ -328,6 +340,29 @@ def test_settings_that_cannot_be_are_told_and_leave_nothing(
     with pytest.raises(OhHellError, match=expected):
         begin(tmp_path / "x", config_of(**changes))
     assert not (tmp_path / "x").exists()
+
+
+def test_a_field_that_cannot_play_these_rules_is_told_before_the_first_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: agents.Agent, rules: Rules, seat: int | None = None) -> None:
+        raise CheckpointError("not these")
+
+    monkeypatch.setattr(agents.RandomAgent, "begin", refuse)
+    with pytest.raises(RulesError, match=r"report\.against: not these"):
+        begin(tmp_path / "x", config_of(report={"against": ["random"]}))
+    assert not (tmp_path / "x").exists()
+
+
+def test_deals_of_one_card_hold_no_card_to_learn(tmp_path: Path) -> None:
+    run = begin(tmp_path / "a", config_of(hand_size=1, decisions=100))
+    (run.path / "rounds" / ".1.new-123").mkdir(parents=True)  # as a kill leaves it
+    train(run, quiet=True)
+    assert "NaN" not in (run.path / "best" / "agent.json").read_text()
+    head, first, _ = (run.path / "metrics.csv").read_text().splitlines()
+    row = dict(zip(head.split(","), first.split(","), strict=True))
+    assert row["card_loss"] == "" and float(row["bid_loss"]) >= 0
+    assert {folder.name for folder in (run.path / "rounds").iterdir()} == {"1", "2"}
 
 
 def test_of_several_rules_those_are_taken_that_go_together() -> None:

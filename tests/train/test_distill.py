@@ -468,6 +468,7 @@ def test_another_teacher_of_the_same_name_is_told(
         ({"teacher": "search:world=3"}, "worlds"),
         ({"teacher": "runs/none/best"}, "no such checkpoint"),
         ({"teacher": "tests.train.players:Raises"}, "no idea"),
+        ({"teacher": "tests.train.players:CannotBegin"}, "cannot begin under these rules"),
         ({"start": "runs/none/best"}, "cannot be read"),
         ({"guests": {"nobody": 0.5}}, "unknown player 'nobody'"),
         ({"guests": {"random": 0.6, "heuristic": 0.6}}, "more than 1"),
@@ -475,6 +476,7 @@ def test_another_teacher_of_the_same_name_is_told(
         ({"fit": {"hands_weight": -1}}, "fit.hands_weight"),
         ({"network": {"hidden": []}}, "network.hidden"),
         ({"report": {"against": ["nobody"]}}, "report.against: unknown player 'nobody'"),
+        ({"report": {"against": ["process:/nowhere"]}}, "cannot be started"),
         ({"method": "ppo"}, "method"),
     ],
 )

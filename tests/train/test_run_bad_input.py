@@ -368,6 +368,8 @@ def test_a_state_is_not_used_with_other_settings(
         {"tables": 100_000, "laps": 1000},
         {"rules": {"schedule": {"high": 20, "overflow": "error"}}},
         {"layout": "universal", "hand_size": 26},
+        {"report": {"against": ["nobody"]}},
+        {"report": {"against": ["tests.train.players:CannotBegin"]}},
     ],
 )
 def test_settings_that_cannot_run_leave_all_as_it_was(

@@ -90,7 +90,7 @@ class CounterfactualRun(RunFolder):
         best = max(range(len(rows)), key=lambda place: _total(rows[place]))
         players[best].save(self.path / "best")
         players[-1].save(self.path / "last")
-        for file in self.path.glob(".*"):  # what a kill left while one was being replaced
+        for file in [*self.path.glob(".*"), *self.path.glob(f"{ROUNDS}/.*")]:  # what a kill left
             if LEFT_OVER.match(file.name):
                 shutil.rmtree(file, ignore_errors=True)
 
@@ -101,7 +101,10 @@ def start_of(name: str) -> CounterfactualAgent:
     Raises:
         OhHellError: There is none, or it is of another kind.
     """
-    player = agents.make(name)
+    try:
+        player = agents.make(name)
+    except OhHellError as error:
+        raise RulesError(f"start: {error}") from None
     if not isinstance(player, CounterfactualAgent):
         raise RulesError(f"start={name!r}: a checkpoint of this kind is wanted")
     return player
@@ -125,7 +128,7 @@ def _total(about: dict[str, Any]) -> float:
 
 def _flat(about: dict[str, Any]) -> dict[str, Any]:
     """Returns what is known of a round as one row."""
-    row = {name: value for name, value in about.items() if isinstance(value, int | float)}
+    row = {name: value for name, value in about.items() if isinstance(value, int | float | None)}
     for name, (mean, low, high) in about.get("scores", {}).items():
         row |= {f"over_{name}": mean, f"over_{name}_low": low, f"over_{name}_high": high}
     return row

@@ -16,11 +16,14 @@ from agents.labels import label_all
 from agents.models import BID_CHOICE, BID_SITUATION, CARD_CHOICE, CARD_SITUATION, TABLE_WORDS
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import Rows, compile_rules, new_games
+from ohhell_env.errors import RulesError
 from ohhell_env.rules import Rules
 from train.counterfactual.config import CounterfactualConfig
 
 TABLES = 256
 """Tables that are played at a time, with one set of rules."""
+_IN_VAIN = 100
+"""Parts without any decision after which there is none to be waited for."""
 _DECISIONS, _CHOICES = 64 * TABLES, 6 * 64 * TABLES
 """Room for their notes."""
 
@@ -107,6 +110,9 @@ def label(
         company: Who plays.
         number: The round, for the random streams.
         told: Called with the number of decisions so far.
+
+    Raises:
+        RulesError: Nothing is there to be labelled.
     """
     cells = config.cells()
     seed = np.random.SeedSequence([config.seed, number, 0xC0DE]).generate_state(1, np.uint64)[0]
@@ -120,6 +126,11 @@ def label(
         parts.append(one)
         found += one.decisions
         told(found)
+        if not found and len(parts) >= max(_IN_VAIN, len(cells)):
+            raise RulesError(
+                f"bids={config.bids:g}, cards={config.cards:g}: no decision was "
+                f"labelled in {len(parts) * TABLES:,} deals; raise one of them"
+            )
         if found >= config.decisions:
             break
     cards, bids = (list(notes) for notes in zip(*parts, strict=True))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +18,15 @@ import agents
 from agents.counterfactual import CounterfactualAgent
 from agents.engine_players import HEURISTIC, RANDOM
 from agents.models import BID_CHOICE, BID_SITUATION, CARD_CHOICE, CARD_SITUATION, fitted
-from ohhell_env.engine.layout import BID_BASE, NUM_BIDS, Rows, engine_rows
-from ohhell_env.errors import RulesError
+from ohhell_env.engine.layout import BID_BASE, NUM_BIDS, Rows, compile_rules, engine_rows
+from ohhell_env.errors import OhHellError, RulesError
+from ohhell_env.rules import Rules
+from ohhell_env.schedule import hand_sizes
 from train.counterfactual.config import METHOD, CounterfactualConfig
 from train.counterfactual.fitting import Correction, fit
 from train.counterfactual.folder import CounterfactualRun, start_of
-from train.counterfactual.notes import Company, Field, label
-from train.progress import Difference, averaged, measure
+from train.counterfactual.notes import Company, Field, Notes, label
+from train.progress import Difference, averaged, check_fields, measure
 
 _PAST = "past"
 _SIZES = {
@@ -136,7 +140,8 @@ class _Round:
         about["players"] = sorted({rules.players for rules, _ in config.cells()})
         return CounterfactualAgent(models, about)
 
-    def _fit(self, models: Rows, name: str, notes: Any, done: float) -> float:
+    def _fit(self, models: Rows, name: str, notes: Notes, done: float) -> float | None:
+        """Fits one of the networks; returns its loss, None where there was nothing to learn."""
         torch.manual_seed(self.config.seed * 1000 + self.number)
         network, settings = Correction(*_SIZES[name]), self.config.fit
         rate = settings.learning_rate
@@ -147,7 +152,7 @@ class _Round:
         seed = self.config.seed * 1000 + self.number
         loss = fit(network, notes, settings, rate, seed)
         network.put(models, name)
-        return round(loss, 5)
+        return None if math.isnan(loss) else round(loss, 5)
 
     def _measured(self, player: CounterfactualAgent) -> dict[str, list[float]]:
         """Returns the difference to each field over all tables of the run, mean and interval."""
@@ -155,10 +160,13 @@ class _Round:
         deals = max(2, report.deals // len(cells))
         scores: dict[str, list[float]] = {}
         for field in report.against:
-            other = agents.make(field, seed=report.seed)
-            one = averaged(
-                [measure(player, other, rules, deals, report.seed, size) for rules, size in cells]
-            )
+            with agents.make(field, report.seed) as other:
+                one = averaged(
+                    [
+                        measure(player, other, rules, deals, report.seed, size)
+                        for rules, size in cells
+                    ]
+                )
             scores[field] = [round(end, 4) for end in (one.mean, one.low, one.high)]
         return scores
 
@@ -180,7 +188,7 @@ def _company(
     """Returns who plays in a round: the learner, and those that it meets."""
     stack, fields = [learner], list[Field]()
     for wish in config.fields:
-        players = done[:-1] or done if wish.player == _PAST else [agents.make(wish.player, seed=0)]
+        players = done[:-1] or done if wish.player == _PAST else [_met(wish.player)]
         numbers: list[int] = []
         for player in players:
             if player.engine_player == RANDOM:
@@ -193,6 +201,13 @@ def _company(
             fields.append(Field(tuple(numbers), wish.share))
     models = np.concatenate([rows.view(np.ndarray) for rows in stack])
     return Company(engine_rows(models), tuple(fields))
+
+
+def _met(name: str) -> agents.Agent:
+    try:
+        return agents.make(name, seed=0)
+    except OhHellError as error:
+        raise RulesError(f"fields: {error}") from None
 
 
 def _check_lives_inside(name: str, player: agents.Agent) -> None:
@@ -209,11 +224,21 @@ def check_settings(config: CounterfactualConfig) -> None:
     Raises:
         OhHellError: They cannot be played.
     """
-    config.cells()
+    cells = config.cells()
+    for rules, size in cells:
+        try:
+            compile_rules(rules, "deal", size)
+        except OhHellError as error:
+            raise RulesError(f"hand_size={size}: {error}" if size else f"rules: {error}") from None
+    if config.bids == 0 and all(set(_sizes(rules, size)) == {1} for rules, size in cells):
+        raise RulesError("bids=0: in deals of one card there is nothing else to learn")
     learner = fitted() if config.start is None else start_of(config.start).models
     _company(config, learner, [])
-    for field in config.report.against:
-        agents.make(field, seed=0).close()
+    check_fields(config.report.against, [rules for rules, _ in cells], config.report.seed)
+
+
+def _sizes(rules: Rules, size: int | None) -> Sequence[int]:
+    return hand_sizes(rules) if size is None else [size]
 
 
 def begin(path: Path, config: CounterfactualConfig, force: bool = False) -> CounterfactualRun:

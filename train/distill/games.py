@@ -18,7 +18,7 @@ from ohhell_env.errors import RulesError
 from train.distill.config import DistillConfig, NoiseSettings
 from train.distill.lessons import Lessons
 from train.rollout import points_scale
-from train.tournament.entrants import Entrant
+from train.tournament.entrants import Entrant, begin
 
 TABLES = 512
 """Tables of a part; each plays one deal."""
@@ -37,7 +37,7 @@ def invited(config: DistillConfig) -> list[Entrant]:
     try:
         for name in (config.teacher, *config.guests):
             players.append(Entrant(name, agents.make(name, config.seed), ours=True))
-            players[-1].player.begin(tables.rules)
+            begin(name, players[-1].player, tables.rules)
             _asked(players[-1], tables, np.zeros(1, np.int64), np.zeros(1, np.uint64))
     except BaseException:
         close(players)

@@ -15,13 +15,12 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 
 import agents
 from agents.learned import LearnedAgent
-from ohhell_env.errors import OhHellError, RulesError
 from train.distill.config import DistillConfig
 from train.distill.fitting import Fitting
 from train.distill.folder import DistillRun, Row
 from train.distill.games import close, invited, play
 from train.distill.lessons import Lessons
-from train.progress import Difference, measure
+from train.progress import Difference, check_fields, measure
 from train.run_directory import start_of
 from train.tournament.entrants import Entrant
 
@@ -191,11 +190,7 @@ def check_settings(config: DistillConfig) -> None:
     close(invited(config))
     if config.start is not None:
         start_of(config.as_ppo(), Path(config.start))
-    for name in config.report.against:
-        try:
-            agents.make(name, config.report.seed).close()
-        except OhHellError as error:
-            raise RulesError(f"report.against: {error}") from None
+    check_fields(config.report.against, [config.resolved_rules()], config.report.seed)
 
 
 def begin(path: Path, config: DistillConfig, force: bool = False) -> DistillRun:

@@ -254,17 +254,21 @@ def make_entrants(entrants: Sequence[EntrantLike], rules: Rules, seed: int) -> l
     for wish in entrants:
         name, player = _named(wish, seed)
         _check_name(name, made)
-        _begin(name, player, rules)
+        begin(name, player, rules)
         made.append(Entrant(name, player, ours=isinstance(wish, str) or isinstance(wish[1], str)))
     return made
 
 
-def _begin(name: str, player: Any, rules: Rules) -> None:
-    """Tells a player the rules, if it wants to know them, and finds out whether it can be asked."""
+def begin(name: str, player: Any, rules: Rules) -> None:
+    """Tells a player the rules, if it wants to know them, and finds out whether it can be asked.
+
+    Raises:
+        OhHellError: It cannot.
+    """
     try:
-        begin = getattr(player, "begin", None)
-        if begin is not None:
-            begin(rules, None)
+        own = getattr(player, "begin", None)
+        if own is not None:
+            own(rules, None)
         for what in ("layout_name", "one_by_one", "needs_seat", "fingerprint"):
             getattr(player, what, None)  # one that raises is told here, not in the middle
     except OhHellError:
