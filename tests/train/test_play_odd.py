@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import io
+import signal
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.cells import cell_len
 from textual.pilot import Pilot
 
 from ohhell_env import Rules
 from ohhell_env.errors import RulesError
+from ohhell_env.record import load, replay
 from tests.helpers import house
 from tests.train.test_play_app import drive, legal, press, shown, table, until
 from train.__main__ import main
+from train.play import panels
 from train.play.app import PlayApp
 from train.play.cli import seat_names
 from train.play.screens import SheetScreen, TextScreen
@@ -145,3 +150,37 @@ def test_a_terminal_without_suits_gets_lines(
         monkeypatch.setattr(sys, name, stream)
     monkeypatch.setenv("TERM", "xterm")
     assert _is_terminal() is is_table
+
+
+def test_wide_names_keep_to_their_column() -> None:
+    names = ["漢字漢字漢字漢字", "a\u0301" * 20, "😀漢"]
+    match = table(house(3, 2), names=names)
+    rows = str(panels.seats(match.sight, match.names)).split("\n")[1:]
+    assert {cell_len(line[: line.index("-")]) for line in rows} == {18}
+    assert all(cell_len(panels.padded(name)) == 13 for name in names)
+    assert panels.short("漢字漢字漢字漢字1") == "漢…漢字漢字1"
+    assert panels.short("heuristic of old 2") == "heu… of old 2"
+
+
+class EndsTheProgram(io.StringIO):
+    """A person who bids, and then closes the window."""
+
+    said = 0
+
+    def readline(self, size: int = -1, /) -> str:
+        self.said += 1
+        if self.said > 1:
+            signal.raise_signal(signal.SIGTERM)
+        return "1\n"
+
+
+def test_a_signal_that_ends_the_program_keeps_the_game(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, before = tmp_path / "game.json", signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(sys, "stdin", EndsTheProgram())
+    command = ["play", "--against", "random", "--adviser", "heuristic", "--seed", "1"]
+    with pytest.raises(SystemExit, match="143"):
+        main([*command, "--record", str(path)])
+    assert replay(load(path)).bids[0] == 1
+    assert signal.getsignal(signal.SIGTERM) == before

@@ -6,9 +6,10 @@ import contextlib
 import io
 import os
 import shlex
+import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Annotated
@@ -88,7 +89,8 @@ def play(
         chosen, named, seat, seed, episode, hand_size, practice, adviser, record, name or []
     )
     try:
-        show(match)
+        with _ended_softly():
+            show(match)
     finally:
         match.close()
     for line in farewell(match):
@@ -198,6 +200,22 @@ def _spare_letters() -> None:
     for stream in (sys.stdin, sys.stdout):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+@contextlib.contextmanager
+def _ended_softly() -> Iterator[None]:
+    """Lets a signal, as of a window that is closed, end the game as quitting does."""
+
+    def leave(number: int, frame: object) -> None:
+        sys.exit(128 + number)
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.signal(number, leave) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _line_by_line(match: Match) -> None:

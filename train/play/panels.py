@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 from textual.style import Style
 
@@ -52,7 +53,7 @@ def _seat(sight: Sight, seat: int, name: str) -> Content:
     bid = table.bids[seat]
     acts = seat == table.actor
     line = (
-        f"{'>' if acts else ' '} {short(name):<{_NAME}} {'-' if bid is None else bid:>3} "
+        f"{'>' if acts else ' '} {padded(name)} {'-' if bid is None else bid:>3} "
         f"{table.tricks_won[seat]:>3} {needs(sight.needed[seat]):<7} {table.scores[seat]:>5}  "
     )
     style = " ".join([_STRONG] * (seat == sight.seat) + ["$text-accent"] * acts)
@@ -66,8 +67,20 @@ def _spaced(parts: Sequence[tuple[str, str]]) -> list[str | tuple[str, str]]:
 
 
 def short(name: str, most: int = _NAME) -> str:
-    """Returns a name that is not too long, with its end, which tells players of one kind apart."""
-    return name if len(name) <= most else f"{name[:3]}…{name[4 - most :]}"
+    """Returns a name that is not too wide, with its end, which tells players of one kind apart."""
+    if cell_len(name) <= most:
+        return name
+    head, tail = name[:3], name
+    while cell_len(head) > 3:
+        head = head[:-1]
+    while cell_len(tail) > most - cell_len(head) - 1:
+        tail = tail[1:]
+    return f"{head}…{tail}"
+
+
+def padded(name: str) -> str:
+    """Returns a name as wide as its column; some letters are two columns wide, some none."""
+    return set_cell_size(short(name), _NAME)
 
 
 def trick(sight: Sight, names: Sequence[str], last: Trick | None) -> Content:
@@ -95,7 +108,7 @@ def _cards(
     pack = sight.table.rules.pack
     return [
         Content.assemble(
-            f"{short(names[seat]):<{_NAME}} ",
+            f"{padded(names[seat])} ",
             card(name, pack, _STRONG),
             " led" if place == 0 else "    ",
             " *" if seat == best else "",
