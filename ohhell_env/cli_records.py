@@ -95,6 +95,8 @@ def replay(
     for option, value in (("--name", name), ("--seat", seat), ("--explain", explain)):
         if html is None and value not in (None, []):
             raise RulesError(f"{option} is for the page: add --html PAGE.html")
+    if html is not None and html.resolve() == file.resolve():
+        raise RulesError(f"--html: {str(html)!r} is the record itself; name another file")
     try:
         text = read_text(file)
         given = from_json(text) if text.lstrip().startswith("{") else parse_game(text)

@@ -243,6 +243,7 @@ def write_whole(text: str, path: str | Path) -> None:
 
     Raises:
         NotationError: The path names no file, or a folder that is not there.
+        OSError: It cannot be written.
     """
     target = Path(path)
     if not target.name or "\0" in str(path):
@@ -256,7 +257,9 @@ def write_whole(text: str, path: str | Path) -> None:
             file.flush()
             os.fsync(file.fileno())
         beside.replace(target)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             beside.unlink()
+        if isinstance(error, OSError) and error.strerror:  # told of the file that was asked for
+            error.filename, error.filename2 = str(path), None
         raise

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+import errno
 import json
+import os
 import random
 from collections.abc import Iterator
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings
@@ -461,6 +464,33 @@ def test_a_save_that_is_cut_off_leaves_the_old_file(
             save({**record, "seed": 6}, path)
     assert load(path) == record
     assert [file.name for file in tmp_path.iterdir()] == ["game.json"]
+
+
+def test_what_cannot_be_written_is_told_with_its_own_name(
+    tmp_path: Any, record: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError, match="folder") as told:
+        save(record, tmp_path / "folder")
+    assert told.value.filename == str(tmp_path / "folder") and told.value.filename2 is None
+    full = OSError(errno.ENOSPC, "No space left on device")
+    monkeypatch.setattr(os, "fsync", Mock(side_effect=full))
+    with pytest.raises(OSError, match=r"No space left on device: .*game\.json") as told:
+        save(record, tmp_path / "game.json")
+    assert told.value.filename == str(tmp_path / "game.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_a_page_does_not_take_the_place_of_its_record(
+    tmp_path: Any, record: dict[str, Any], capsys: Any
+) -> None:
+    path = tmp_path / "game.json"
+    save(record, path)
+    (tmp_path / "other.json").symlink_to(path)
+    for name in ("game.json", "other.json"):
+        assert main(["replay", str(path), "--html", str(tmp_path / name)]) == 2
+        assert "is the record itself; name another file" in capsys.readouterr().err
+    assert load(path) == record
 
 
 def test_a_record_that_json_cannot_hold_is_not_half_saved(
