@@ -24,6 +24,8 @@ from train.__main__ import main
 from train.play import panels
 from train.play.app import PlayApp
 from train.play.cli import seat_names
+from train.play.match import Match
+from train.play.others import PlayerError
 from train.play.screens import SheetScreen, TextScreen
 
 
@@ -184,3 +186,30 @@ def test_a_signal_that_ends_the_program_keeps_the_game(
         main([*command, "--record", str(path)])
     assert replay(load(path)).bids[0] == 1
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+RUDE = """
+import json, sys
+print(json.dumps({"name": "rude", "version": "1"}), flush=True)
+sys.stdin.readline()
+sys.stdin.readline()
+sys.stderr.write("\\x1b[31mboom")
+sys.exit(3)
+"""
+
+
+def test_what_a_program_says_does_nothing_to_the_terminal(tmp_path: Path) -> None:
+    bot = tmp_path / "rude.py"
+    bot.write_text(RUDE, encoding="utf-8")
+    match = table(house(2, 3), f"process:{sys.executable} {bot} '\x1b[2J'")
+    assert match.names == ["You", f"process:{sys.executable} {bot} '\\x1b[2J'"]
+    with pytest.raises(PlayerError, match="boom") as told:
+        match.advance()
+        match.choose(legal_action(match))
+        match.advance()
+    assert str(told.value).isprintable() and str(told.value).endswith(r"\x1b[31mboom")
+    match.close()
+
+
+def legal_action(match: Match) -> int:
+    return next(choice.action for choice in match.sight.choices if not choice.problem)

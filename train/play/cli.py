@@ -24,7 +24,7 @@ from ohhell_env.rules import Rules, as_rules
 from train.play.advice import Adviser
 from train.play.match import Match
 from train.play.others import Others
-from train.play.telling import YOU
+from train.play.telling import YOU, printable
 
 SHIPPED = "zoo:universal"
 """Who plays the other seats, and who gives hints, unless somebody else is named."""
@@ -162,7 +162,7 @@ def seat_names(rules: Rules, seat: int, against: Sequence[str], names: Sequence[
         if not each.strip() or not each.isprintable():
             raise RulesError(f"--name: a name of printable letters is wanted, got {each!r}")
     others = list(against) * (1 if len(against) > 1 else rules.players - 1)
-    clockwise = [names[0] if names else YOU, *others]
+    clockwise = [names[0] if names else YOU, *map(printable, others)]
     called = [clockwise[(place - seat) % rules.players] for place in range(rules.players)]
     called = _told_apart(list(names) if len(names) == rules.players else called)
     if YOU in called and called.index(YOU) != seat:

@@ -14,10 +14,14 @@ from ohhell_env.errors import OhHellError
 from ohhell_env.game import Game
 from ohhell_env.rules import Rules
 from train.play.sight import observe
+from train.play.telling import printable
 
 
 class PlayerError(OhHellError):
     """A player in another seat did not answer, or answered something that is not legal."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))  # a program's own words may be in it
 
 
 @dataclass(frozen=True)
@@ -108,4 +112,4 @@ class Others:
 
 
 def _described(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())
+    return f"{type(error).__name__}: {error}"
