@@ -30,6 +30,7 @@ from ohhell_env.schedule import TrumpSource
 
 CHANCE, OVER = -1, -4
 """OpenSpiel's numbers for chance and the end, in the place of a seat."""
+REWARDS = ("points", "relative")
 MOST_KEPT = 200_000
 """Most moments that a game keeps to come back to."""
 _BY_CHANCE = (TrumpSource.TURNED_CARD, TrumpSource.DEALER_CARD, TrumpSource.RANDOM_SUIT)
@@ -42,7 +43,7 @@ class Setting:
     rules: Rules
     hand_size: int
     reward: str
-    """"points" or "relative"."""
+    """One of ``REWARDS``."""
     table: Game = field(init=False)
     """A table at which nothing has happened yet; not to be played at."""
     scratch: Game = field(init=False)
@@ -52,6 +53,11 @@ class Setting:
     """Moments kept so far."""
 
     def __post_init__(self) -> None:
+        if self.reward not in REWARDS:
+            raise RulesError(
+                f"reward={self.reward!r}: a game of OpenSpiel is one deal of ours; allowed: "
+                f"{', '.join(REWARDS)}"
+            )
         self._reward = check_reward(self.reward, "deal", self.rules)
         self.table = Game(self.rules, seed=0, episode="deal", hand_size=self.hand_size)
         self.scratch = self.table.copy()
