@@ -22,7 +22,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 import ohhell_env
-from agents.saved import AgentPath, as_path, read_file
+from agents.saved import AgentPath, as_path, naming, read_file
 from ohhell_env.errors import CheckpointError
 
 FORMAT = "ohhell-agent"
@@ -86,7 +86,7 @@ def _write_files(folder: Path, kind: str, about: Mapping[str, Any], weights: byt
     }
     text = json.dumps(card, indent=1) + "\n"
     for name, content in ((WEIGHTS, weights), (CARD, text.encode())):
-        with (folder / name).open("wb") as file:
+        with naming(folder / name), (folder / name).open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +20,29 @@ FORMAT = 1
 _MAX_STATE = 1 << 20  # bytes; a saved player needs a few hundred
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Writes a text file whole or not at all: beside its place first, then moved there."""
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Writes a file whole or not at all: beside its place first, then moved there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(path.name + ".part")
     try:
-        with beside.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with naming(path), beside.open("wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Puts the name of a file into an error of the system that has none, as of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise
 
 
 def as_path(path: Any) -> Path:

@@ -240,6 +240,8 @@ def test_a_run_that_was_stopped_ends_as_an_unbroken_one(
         ("agent.json", b"reckoning-1", b"reckoning-0", "train it anew"),
         ("agent.json", b'"seconds":', b'"secs":', "what it says of its training is broken"),
         ("agent.json", b'"scores": {', b'"scores": {"x": "ab",', "is broken"),
+        ("agent.json", b'"scores": {', b'"scores": {"x": [NaN, 0, 0],', "is broken"),
+        ("agent.json", b'"seconds":', b'"seconds": 1e999, "x":', "is broken"),
     ],
 )
 def test_a_damaged_round_is_told_and_nothing_is_played_over_it(

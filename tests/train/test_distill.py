@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import os
 import re
 import shutil
@@ -415,6 +416,62 @@ def test_a_damaged_file_is_told_and_kept(
     with pytest.raises(CheckpointError, match=r"safetensors: is .*move it|safetensors: is .*move"):
         train(DistillRun.open(copy), quiet=True)
     assert (copy / name).read_bytes() == kept
+
+
+def test_a_part_in_the_place_of_another_is_told(finished: DistillRun, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(finished.path, copy)
+    (copy / STATE).unlink()
+    shutil.copy(copy / "games" / "1.safetensors", copy / "games" / "0.safetensors")
+    with pytest.raises(CheckpointError, match=r"games/0\.safetensors: is part 1; move it"):
+        train(DistillRun.open(copy), quiet=True)
+
+
+def test_a_player_of_an_epoch_that_is_gone_is_told_with_the_remedy(
+    finished: DistillRun, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(finished.path, copy)
+    epochs = sorted(folder.name for folder in (copy / "epochs").iterdir())
+    for name in epochs:
+        shutil.rmtree(copy / "epochs" / name)
+    with pytest.raises(CheckpointError, match=f"move {STATE} elsewhere"):
+        train(DistillRun.open(copy), quiet=True)
+    (copy / STATE).unlink()
+    train(DistillRun.open(copy), quiet=True)
+    assert sorted(folder.name for folder in (copy / "epochs").iterdir()) == epochs
+
+
+@pytest.mark.parametrize("kind", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_one_line_that_names_the_file(
+    finished: DistillRun,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    kind: int,
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(finished.path, copy)
+
+    def full(number: int) -> None:
+        raise OSError(kind, os.strerror(kind))
+
+    wanted = {"metrics.csv": copy, "weights.safetensors": copy, "1.safetensors": copy / "games"}
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full)
+        for name in wanted:
+            if name == "weights.safetensors":
+                patch.setattr("train.distill.folder.write_whole", lambda *_: None)
+            if name == "1.safetensors":
+                (copy / STATE).unlink()
+                (copy / "games" / name).unlink()
+            assert main(["resume", str(copy)]) == 2
+            (line,) = capsys.readouterr().err.splitlines()
+            assert name in line and os.strerror(kind) in line
+    left = [
+        file.name for file in copy.rglob("*") if file.name.endswith(".part") or ".new" in file.name
+    ]
+    assert left == []
 
 
 def test_settings_changed_under_a_run_are_told(finished: DistillRun, tmp_path: Path) -> None:

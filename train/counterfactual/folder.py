@@ -31,6 +31,8 @@ from train.counterfactual.config import CounterfactualConfig
 from train.run_folder import LEFT_OVER, START, RunFolder
 
 METRICS, ROUNDS = "metrics.csv", "rounds"
+_LARGEST = 1e18
+"""No number of a round's card is larger."""
 
 
 class CounterfactualRun(RunFolder):
@@ -118,8 +120,12 @@ def _check_about(folder: Path, about: dict[str, Any]) -> None:
     for ends in scores.values() if isinstance(scores, dict) else ():
         sound = sound and isinstance(ends, list) and len(ends) == 3
         numbers += ends if isinstance(ends, list) else [None]
-    if not sound or not all(type(number) in (int, float) for number in numbers):
+    if not sound or not all(map(_is_plain_number, numbers)):
         raise CheckpointError(f"{folder / CARD}: what it says of its training is broken")
+
+
+def _is_plain_number(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) < _LARGEST
 
 
 def _total(about: dict[str, Any]) -> float:

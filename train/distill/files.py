@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from agents.saved import write_whole
 from ohhell_env.errors import CheckpointError
 
 Arrays = dict[str, NDArray[Any]]
@@ -20,15 +20,8 @@ Arrays = dict[str, NDArray[Any]]
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], notes: str) -> None:
     """Writes arrays and a text whole or not at all: beside their place first, then moved there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    content = save(plain, {"notes": notes, "sha256": _digest(plain, notes)})
-    beside = path.with_name(f"{path.name}.part")
-    with beside.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
+    write_whole(path, save(plain, {"notes": notes, "sha256": _digest(plain, notes)}))
 
 
 def read_arrays(path: Path, remedy: str) -> tuple[Arrays, str]:

@@ -82,7 +82,7 @@ class DistillRun(RunFolder):
 
     def save_part(self, number: int, lessons: Lessons, about: Mapping[str, Any]) -> None:
         """Writes a part of the games; ``about`` is plain data that tells how it was played."""
-        notes = {**about, "played_with": self._made_with(_PLAYED_WITH)}
+        notes = {**about, "part": number, "played_with": self._made_with(_PLAYED_WITH)}
         write_arrays(self._part(number), lessons.arrays(), json.dumps(notes))
 
     def load_part(self, number: int) -> tuple[Lessons, dict[str, Any]]:
@@ -95,6 +95,10 @@ class DistillRun(RunFolder):
         arrays, text = read_arrays(file, "move it elsewhere to have it played again")
         notes = json.loads(text)
         self._check(file, notes.get("played_with", {}), _PLAYED_WITH)
+        if (then := notes.get("part", number)) != number:
+            raise CheckpointError(
+                f"{file}: is part {then}; move it elsewhere to have it played again"
+            )
         return Lessons(**{name: arrays[name] for name in NAMES}), notes
 
     def check_teacher(self, number: int, teacher: str, first: str) -> None:
@@ -188,7 +192,11 @@ class DistillRun(RunFolder):
         write_whole(self.path / METRICS, _table(rows))
         totals = [_total(row) for row in rows]
         for name, number in (("best", totals.index(max(totals))), ("last", len(totals) - 1)):
-            save_checkpoint(self.path / name, load_checkpoint(self._epoch(number + 1)))
+            try:
+                player = load_checkpoint(self._epoch(number + 1))
+            except CheckpointError as error:
+                raise CheckpointError(f"{error} ({_FIT_ANEW})") from None
+            save_checkpoint(self.path / name, player)
         for file in [*self.path.glob(".*"), *self.path.glob(f"{EPOCHS}/.*")]:
             if LEFT_OVER.match(file.name):  # what a kill left while one was being replaced
                 shutil.rmtree(file, ignore_errors=True)
