@@ -165,7 +165,7 @@ def check_command(words: list[str]) -> None:
     given = command(program, words[3]).make_context(words[3], words[4:]).params
     if words[3] in ("fit", "quick"):
         configs = given["config"] or CONFIGS / "quick.yaml"
-        config = configs if isinstance(configs, Path) else Path(configs[0])
+        config = configs if isinstance(configs, str | Path) else configs[0]
         load_settings(ROOT / config, parse_changes(list(given["changes"] or [])))
 
 
