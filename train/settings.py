@@ -13,6 +13,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ohhell_env.errors import RulesError, nearest
 from ohhell_env.yaml_text import read_yaml
 
+_OURS = "Value error, "
+"""What Pydantic writes before the messages of our own validators."""
+
 
 class Settings(BaseModel):
     """Base of all settings; a docstring below a field describes it."""
@@ -89,8 +92,10 @@ def _explain(model: type[BaseModel], error: ValidationError) -> Iterator[str]:
         name = ".".join(str(part) for part in problem["loc"])
         if problem["type"] == "extra_forbidden":
             yield f"unknown setting {name!r}: {nearest(name, _names(model))}"
+        elif not name:  # of all settings together
+            yield problem["msg"].removeprefix(_OURS)
         else:
-            message = problem["msg"]
+            message = problem["msg"].removeprefix(_OURS)
             yield f"{name}: {message[:1].lower()}{message[1:]}, got {_shown(problem['input'])}"
 
 
