@@ -16,13 +16,15 @@ from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
 from agents.base import write_whole
 
 FOLDER = Path(__file__).resolve().parent
 SECONDS = 600
 """Longest time for a cell."""
+_FAILURES = (CellExecutionError, CellTimeoutError, DeadKernelError, ValueError)
+"""Of a cell, of its kernel, and (a ValueError) of a file that is no notebook."""
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -70,6 +72,9 @@ def executed(notebook: Any) -> Any:
 
     Raises:
         CellExecutionError: A cell failed.
+        CellTimeoutError: It took too long.
+        DeadKernelError: It ended its kernel.
+        ValueError: There is no cell with code.
     """
     fresh = cleaned(notebook)
     with tempfile.TemporaryDirectory() as folder:
@@ -103,6 +108,8 @@ def cleaned(notebook: Any) -> Any:
     """Returns a copy of a notebook without outputs, with the first cell that all have."""
     fresh = nbformat.from_dict({**notebook, "metadata": METADATA})
     codes = [cell for cell in fresh.cells if cell.cell_type == "code"]
+    if not codes:
+        raise ValueError("has no cell with code")
     codes[0].source = FIRST_CELL
     for number, cell in enumerate(fresh.cells):
         cell["id"] = f"cell-{number:02d}"
@@ -124,7 +131,7 @@ def main(beginnings: Sequence[str]) -> int:
         try:
             write(executed(nbformat.read(path, as_version=4)), path)
             print(f"{path.name}: {path.stat().st_size / 1024:.0f} KB")
-        except CellExecutionError as error:
+        except _FAILURES as error:
             failed += 1
             print(f"{path.name}: left as it was: {error}", file=sys.stderr)
     return min(failed, 1)

@@ -163,6 +163,25 @@ def test_a_notebook_that_fails_stays_as_it_was(
         RUN.main(["02"])
 
 
+def test_files_that_are_no_notebooks_and_dead_kernels_are_told_and_the_rest_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "01_half.ipynb").write_text("{")
+    RUN.write(nbformat.v4.new_notebook(), tmp_path / "02_empty.ipynb")
+    sources = {"03_dead": "import os; os._exit(3)", "04_slow": "import time; time.sleep(60)"}
+    for name, source in (sources | {"05_right": "print(7)"}).items():
+        cells = [nbformat.v4.new_code_cell(text) for text in ("pass", source)]
+        RUN.write(nbformat.v4.new_notebook(cells=cells), tmp_path / f"{name}.ipynb")
+    monkeypatch.setattr(RUN, "FOLDER", tmp_path)
+    monkeypatch.setattr(RUN, "SECONDS", 5)
+    assert RUN.main([]) == 1
+    told = capsys.readouterr()
+    for name in ("01_half", "02_empty", "03_dead", "04_slow"):
+        assert f"{name}.ipynb: left as it was" in told.err
+    assert "05_right.ipynb" in told.out
+    assert texts(codes(read(tmp_path / "05_right.ipynb"))[1]) == ["7\n"]
+
+
 def test_the_first_cell_says_what_to_set_where_there_is_no_clone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
