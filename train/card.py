@@ -29,7 +29,7 @@ from train.bidding.bids import play_bids
 from train.bidding.cli import USUAL, PlayerArgument, SeedOption, checked
 from train.bidding.report import by_deal
 from train.progress import measure
-from train.tournament.entrants import make_entrants
+from train.tournament.entrants import begin, make_entrants
 from train.tournament.executors import use_one_thread
 from train.tournament.results import check_writable, unwritable
 from train.tournament.statistics import interval
@@ -93,7 +93,7 @@ def card(
     with contextlib.closing(agents.make(player, seed=seed)) as agent:
         tables = _tables(agent, rules, players)
         for each in itertools.chain(*tables):
-            agent.begin(each)  # what it cannot play is told before anything is played
+            begin(player, agent, each)  # what it cannot play is told before anything is played
         text = written(agent, name or _name(player), tables, Measuring(deals, seed), recipe)
     text += f"\nWritten by\n\n```\n{command}\n```\n"
     try:

@@ -157,3 +157,14 @@ def test_mistakes_are_one_line(
 def test_what_no_run_writes_is_left_out_of_a_card(trained: dict[str, Any]) -> None:
     player = CounterfactualAgent(fitted(), trained)
     assert set(_told(player)) <= {"decisions"}
+
+
+def test_a_player_that_cannot_begin_is_told_in_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "CARD.md"
+    player = "tests.train.players:CannotBegin"
+    assert main(["card", player, "--rules", "oh_hell", "--players", "3", "--out", str(out)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "cannot begin under these rules: ZeroDivisionError: no rules for me" in line
+    assert not out.exists()
