@@ -122,6 +122,12 @@ def _lose_output(error: OSError) -> int:
     return _complain(f"cannot write the output: {error.strerror}")
 
 
+def printable(text: str) -> str:
+    """Returns a text in one line, with codes for the letters that would do something instead."""
+    line = " ".join(text.split())
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in line)
+
+
 def _complain(message: str) -> int:
-    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    print(f"error: {printable(message)}", file=sys.stderr)  # others' words may be in it
     return USER_ERROR

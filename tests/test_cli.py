@@ -196,3 +196,11 @@ def test_the_module_runs_and_ends_with_a_status() -> None:
     assert done.stdout == ""
     assert done.stderr.startswith("error: unknown variant")
     assert "Traceback" not in done.stderr
+
+
+def test_a_mistake_is_told_without_what_would_move_the_cursor(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert cli.main(["replay", "\x1b[2Jno\ngame"]) == 2
+    told = capsys.readouterr().err.rstrip("\n")
+    assert told.isprintable() and r"\x1b[2Jno" in told

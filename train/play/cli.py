@@ -16,6 +16,7 @@ from typing import Annotated
 
 import typer
 
+from ohhell_env.cli import printable
 from ohhell_env.cli_rules import parse_changes
 from ohhell_env.envs.arguments import check_seat
 from ohhell_env.errors import OhHellError, RulesError
@@ -24,7 +25,7 @@ from ohhell_env.rules import Rules, as_rules
 from train.play.advice import Adviser
 from train.play.match import Match
 from train.play.others import Others
-from train.play.telling import YOU, printable
+from train.play.telling import YOU
 
 SHIPPED = "zoo:universal"
 """Who plays the other seats, and who gives hints, unless somebody else is named."""

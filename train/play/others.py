@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ohhell_env.cli import printable
 from ohhell_env.envs.opponents import Opponent, Opponents
 from ohhell_env.errors import OhHellError
 from ohhell_env.game import Game
 from ohhell_env.rules import Rules
 from train.play.sight import observe
-from train.play.telling import printable
 
 
 class PlayerError(OhHellError):

@@ -50,12 +50,6 @@ class SheetRow:
     last_trick: Trick
 
 
-def printable(text: str) -> str:
-    """Returns a text in one line, with codes for the letters that would do something instead."""
-    line = " ".join(text.split())
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in line)
-
-
 def did(names: Sequence[str], seat: int, verb: str) -> str:
     """Returns who did something: "Ann bids", "You bid"."""
     return f"{YOU} {verb}" if names[seat] == YOU else f"{names[seat]} {verb}s"
