@@ -121,7 +121,10 @@ class Measuring:
     def over(self, agent: Agent, field: str, rules: Rules, hand_size: int | None) -> str:
         """Returns the points a deal over a field, with the 95 % interval."""
         other = agents.make(field, seed=self.seed)
-        return str(measure(agent, other, rules, self.deals, self.seed, hand_size))
+        found = measure(agent, other, rules, self.deals, self.seed, hand_size)
+        if found.fault:  # figures of random moves in its place are none of the player
+            raise OhHellError(f"the player made a mistake under {rules.name}: {found.fault}")
+        return str(found)
 
     def made(self, agent: Agent, rules: Rules, hand_size: int | None) -> str:
         """Returns the share of bids made among copies of itself, with the 95 % interval."""

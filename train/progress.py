@@ -24,6 +24,8 @@ class Difference:
     mean: float
     low: float
     high: float
+    fault: str = ""
+    """The first mistake of one of the players; random moves were played in place of mistakes."""
 
     def __str__(self) -> str:
         return f"{self.mean:+.2f} ±{(self.high - self.low) / 2:.2f}"
@@ -46,7 +48,7 @@ def measure(
     blocks = play_pairing(Deals(rules, seed, hand_size), one, others, 0, deals)
     mean, ends = interval(differences(blocks))
     assert ends is not None, "two deals or more have an interval"
-    return Difference(mean, *ends)
+    return Difference(mean, *ends, one.first_fault or others.first_fault)
 
 
 def check_fields(names: Sequence[str], tables: Sequence[Rules], seed: int) -> None:

@@ -159,12 +159,19 @@ def test_what_no_run_writes_is_left_out_of_a_card(trained: dict[str, Any]) -> No
     assert set(_told(player)) <= {"decisions"}
 
 
-def test_a_player_that_cannot_begin_is_told_in_a_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("player", "expected"),
+    [
+        ("CannotBegin", "cannot begin under these rules: ZeroDivisionError: no rules for me"),
+        ("Raises", "the player made a mistake under oh_hell: RuntimeError: no idea"),
+    ],
+)
+def test_a_player_that_fails_is_told_in_a_line_and_has_no_card(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], player: str, expected: str
 ) -> None:
     out = tmp_path / "CARD.md"
-    player = "tests.train.players:CannotBegin"
-    assert main(["card", player, "--rules", "oh_hell", "--players", "3", "--out", str(out)]) == 2
+    words = ["--rules", "oh_hell", "--players", "3", "--deals", "2", "--out", str(out)]
+    assert main(["card", f"tests.train.players:{player}", *words]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "cannot begin under these rules: ZeroDivisionError: no rules for me" in line
+    assert expected in line
     assert not out.exists()
