@@ -41,8 +41,8 @@ def deal(
         typer.Option(
             metavar="NAME",
             help="Also show what this player thinks at each decision; it plays where nobody else "
-            "is named. heuristic and search can explain themselves. A record in JSON keeps it for "
-            "`replay --html`.",
+            "is named. heuristic, search and the zoo can explain themselves. A record in JSON "
+            "keeps it for `replay --html`.",
         ),
     ] = None,
     whole_game: Annotated[bool, typer.Option("--game", help="Play a whole game.")] = False,

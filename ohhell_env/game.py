@@ -363,6 +363,13 @@ class Game:
         """
         return game_record(self)
 
+    def __str__(self) -> str:
+        """The table with all hands, as the referee sees it."""
+        from ohhell_env.pictures.text import table_text
+        from ohhell_env.pictures.view import referee_view
+
+        return table_text(referee_view(self, -1 if self.over else self.seat)).rstrip("\n")
+
     def _repr_html_(self) -> str:
         """Returns the table with all hands, and the score sheet, as notebooks show a game."""
         from ohhell_env.pictures.html import game_html

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ohhell_env import cli_records
+from ohhell_env import cli_records, oh_hell_v0
 from ohhell_env import record as record_module
 from ohhell_env.__main__ import main
 from ohhell_env.actions import BID_BASE, card_action
@@ -517,6 +517,27 @@ def test_deal_and_replay_on_the_command_line(tmp_path: Any, capsys: Any) -> None
     text.write_text(shown.out)
     assert main(["replay", str(text), "--json"]) == 0
     assert capsys.readouterr().out == path.read_text()
+
+
+@pytest.mark.parametrize("options", [[], ["--player", "random"], ["--explain", "heuristic"]])
+def test_a_seed_that_was_drawn_deals_the_cards(
+    options: list[str], tmp_path: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "game.json"
+    words = ["deal", "nomination_whist", "--hand-size", "2", "--out", str(file), *options]
+    assert main(words) == 0
+    assert check(load(file)).from_seed
+    assert main(["replay", str(file)]) == 0
+    assert "does not deal" not in capsys.readouterr().err
+
+
+def test_the_first_episode_of_an_environment_is_that_of_its_seed() -> None:
+    env = oh_hell_v0.raw_env(rules="oh_hell", episode="deal")
+    env.reset()
+    assert check(env.record()).from_seed
+    first = env.record()["deals"][0]["hands"]
+    env.reset()
+    assert env.record()["deals"][0]["hands"] != first
 
 
 def test_deal_plays_what_it_is_told(capsys: Any) -> None:

@@ -126,7 +126,7 @@ class _Counterfactual(Method):
         decisions = sum(about["decisions"] for about in rounds)
         minutes, cpu = rounds[-1]["seconds"] / 60, rounds[-1]["cpu_seconds"] / 60
         return (
-            f"Trained on {decisions:,} labelled decisions of {len(rounds)} rounds in {minutes:.1f} "
+            f"Trained on {decisions:,} labelled decisions of {self.done(run)} in {minutes:.1f} "
             f"minutes ({cpu:.1f} of the processor)"
         )
 

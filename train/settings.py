@@ -36,10 +36,14 @@ class Settings(BaseModel):
             RulesError: The file cannot be read, a setting is unknown (the nearest is named) or a
                 value is not allowed.
         """
-        values = {} if path is None else read_settings(Path(path))
+        if path is None:
+            values: dict[str, Any] = {}
+        else:
+            values = read_settings(Path(path))
+            cls.of(values, f"{path}: ")  # what is wrong after this is wrong with the changes
         for key, value in (changes or {}).items():
             _put(values, key, value)
-        return cls.of(values, "" if path is None else f"{path}: ")
+        return cls.of(values)
 
     @classmethod
     def of(cls, values: Mapping[str, Any], where: str = "") -> Self:

@@ -250,7 +250,9 @@ class RawOhHell(AECEnv[str, Any, Any]):
         if options is not None:
             options = _wishes(options)
             game = game.copy() if options else game
-        game.begin(seed, FirstDeal.from_options(options) if options else _FREE)
+        if seed is not None or options or self._started:
+            game.begin(seed, FirstDeal.from_options(options) if options else _FREE)
+        # else the table was dealt when it was made, by the seed that its record tells
         if game is not self._game:
             self._check_room(game.hand_size)
             self._game = game

@@ -13,6 +13,7 @@ from ohhell_env.cards import card_name
 from ohhell_env.engine.layout import Phase
 from ohhell_env.envs.render import referee_text, seat_text
 from ohhell_env.errors import RulesError
+from ohhell_env.game import Game
 from ohhell_env.observation import decode
 from tests.envs.play import EVERY_TABLE, legal_of, look, moments, play_to_end, some_rules
 from tests.envs.test_no_leak import redeal
@@ -51,6 +52,14 @@ def test_the_referee_sees_all_hands() -> None:
         "seat 1   0   0     0  KS  3H  TC\n"
         "seat 2   -   0     0  QS  4H  JC  dealer, to act\n"
     )
+
+
+def test_a_game_prints_what_the_referee_sees() -> None:
+    game = Game("oh_hell", seed=7)
+    assert str(game) == referee_text(game, game.seat).rstrip("\n")
+    while not game.over:
+        game.apply(game.legal_actions()[0])
+    assert "to act" not in str(game) and str(game.scores[0]) in str(game)
 
 
 def test_a_seat_sees_its_own_hand() -> None:

@@ -381,7 +381,7 @@ def test_the_command_line_trains_resumes_and_refuses(
     file, out = tmp_path / "tiny.yaml", tmp_path / "run"
     file.write_text(config_of(rounds=1).to_yaml())
     assert main(["fit", "--config", str(file), "--out", str(out)]) == 0
-    assert "labelled decisions of 1 rounds" in capsys.readouterr().out
+    assert "labelled decisions of 1 round in" in capsys.readouterr().out
     assert main(["resume", str(out)]) == 0
     assert "is finished" in capsys.readouterr().out
     assert main(["fit", "--config", str(file), "--out", str(out)]) != 0

@@ -167,7 +167,7 @@ def verdict(data: Data) -> str:
 def _all_settled(total: int) -> str:
     if total == 1:
         return "The difference is outside the noise."
-    return f"All {total:,} differences between two entrants are outside the noise."
+    return f"All {total:,} differences between entrants, over all tables, are outside the noise."
 
 
 def _points(data: Data) -> str:
