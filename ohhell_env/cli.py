@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, cast
 
 import typer
 
+from ohhell_env.compiling import tell_of_compiling
 from ohhell_env.errors import OhHellError, nearest
 
 USER_ERROR = 2
@@ -57,6 +58,7 @@ class Program:
         words = list(sys.argv[1:] if args is None else args)
         try:
             app = self.build(words[0] if words else None)
+            tell_of_compiling()
             status = app(words, prog_name=self.name, standalone_mode=False)
             sys.stdout.flush()  # what cannot be written is to be said here, not at the very end
         except OhHellError as error:
