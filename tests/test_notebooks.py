@@ -163,6 +163,7 @@ def test_a_notebook_that_fails_stays_as_it_was(
         RUN.main(["02"])
 
 
+@pytest.mark.slow
 def test_files_that_are_no_notebooks_and_dead_kernels_are_told_and_the_rest_is_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
