@@ -21,6 +21,7 @@ from ohhell_env.engine.layout import (
     ILLEGAL,
     NO_BID,
     NO_CARD,
+    NOBODY,
     Event,
     Phase,
     Rows,
@@ -368,7 +369,7 @@ class Game:
         from ohhell_env.pictures.text import table_text
         from ohhell_env.pictures.view import referee_view
 
-        return table_text(referee_view(self, -1 if self.over else self.seat)).rstrip("\n")
+        return table_text(referee_view(self, NOBODY if self.over else self.seat)).rstrip("\n")
 
     def _repr_html_(self) -> str:
         """Returns the table with all hands, and the score sheet, as notebooks show a game."""

@@ -19,7 +19,7 @@ from train.distill.config import METHOD as DISTILL
 from train.distill.config import DistillConfig
 from train.distill.folder import DistillRun
 from train.run_directory import RunDirectory
-from train.run_folder import CONFIG
+from train.run_folder import CONFIG, RunFolder
 from train.settings import Settings, read_settings
 
 
@@ -27,22 +27,26 @@ class Method(ABC):
     """A way to train: what the command line needs of it."""
 
     settings: type[Config] | type[CounterfactualConfig] | type[DistillConfig]
+    folder: type[RunFolder]
+    """What a run of it is kept in."""
+    module: Any
+    """Where its ``begin``, ``check_settings`` and ``train`` are."""
 
-    @abstractmethod
     def begin(self, path: Path, config: Any, force: bool = False) -> Any:
         """Begins a run in a folder; with ``force``, what is there is moved aside first."""
+        return self.module.begin(path, config, force)
 
-    @abstractmethod
     def open(self, path: Path) -> Any:
         """Returns the run of a folder."""
+        return self.folder.open(path)
 
-    @abstractmethod
     def check(self, config: Any) -> None:
         """Checks settings, as far as that can be done without a run."""
+        self.module.check_settings(config)
 
-    @abstractmethod
     def train(self, run: Any) -> None:
         """Trains a run to its end."""
+        self.module.train(run)
 
     @abstractmethod
     def done(self, run: Any) -> str:
@@ -62,19 +66,7 @@ class Method(ABC):
 
 
 class _PPO(Method):
-    settings = Config
-
-    def begin(self, path: Path, config: Config, force: bool = False) -> RunDirectory:
-        return ppo.begin(path, config, force)
-
-    def open(self, path: Path) -> RunDirectory:
-        return RunDirectory.open(path)
-
-    def check(self, config: Config) -> None:
-        ppo.check_settings(config)
-
-    def train(self, run: RunDirectory) -> None:
-        ppo.train(run)
+    settings, folder, module = Config, RunDirectory, ppo
 
     def done(self, run: RunDirectory) -> str:
         decisions = run.counters().decisions
@@ -96,21 +88,7 @@ class _PPO(Method):
 
 
 class _Counterfactual(Method):
-    settings = CounterfactualConfig
-
-    def begin(
-        self, path: Path, config: CounterfactualConfig, force: bool = False
-    ) -> CounterfactualRun:
-        return counterfactual.begin(path, config, force)
-
-    def open(self, path: Path) -> CounterfactualRun:
-        return CounterfactualRun.open(path)
-
-    def check(self, config: CounterfactualConfig) -> None:
-        counterfactual.check_settings(config)
-
-    def train(self, run: CounterfactualRun) -> None:
-        counterfactual.train(run)
+    settings, folder, module = CounterfactualConfig, CounterfactualRun, counterfactual
 
     def done(self, run: CounterfactualRun) -> str:
         rounds = len(run.rounds())
@@ -135,19 +113,7 @@ class _Counterfactual(Method):
 
 
 class _Distill(Method):
-    settings = DistillConfig
-
-    def begin(self, path: Path, config: DistillConfig, force: bool = False) -> DistillRun:
-        return distill.begin(path, config, force)
-
-    def open(self, path: Path) -> DistillRun:
-        return DistillRun.open(path)
-
-    def check(self, config: DistillConfig) -> None:
-        distill.check_settings(config)
-
-    def train(self, run: DistillRun) -> None:
-        distill.train(run)
+    settings, folder, module = DistillConfig, DistillRun, distill
 
     def done(self, run: DistillRun) -> str:
         epochs, parts = len(run.rows()), run.parts()

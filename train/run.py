@@ -158,6 +158,4 @@ def begin(path: Path, config: Config, force: bool = False) -> RunDirectory:
         InUseError: Another process trains in the folder.
     """
     check_settings(config)
-    if force and path.exists():
-        RunDirectory(path).set_aside()
-    return RunDirectory.create(path, config)
+    return RunDirectory.begin(path, config, force)

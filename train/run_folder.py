@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import importlib.metadata
+import io
 import json
 import platform
 import re
+import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -62,6 +66,17 @@ class RunFolder:
         """Puts what else a run needs into its folder, before the settings make it one."""
 
     @classmethod
+    def begin(cls, path: Path, config: Any, force: bool = False) -> Self:
+        """Begins a run in a folder; with ``force``, what is there is moved aside first.
+
+        Raises:
+            RulesError, InUseError: As ``create``.
+        """
+        if force and path.exists():
+            cls(path).set_aside()
+        return cls.create(path, config)
+
+    @classmethod
     def open(cls, path: Path) -> Self:
         """Returns the run that was begun in a folder.
 
@@ -99,6 +114,25 @@ class RunFolder:
             self.path.rename(aside)
             (aside / LOCK).unlink(missing_ok=True)
         return aside
+
+
+def clear_left_over(*folders: Path) -> None:
+    """Removes what a kill left in folders of players while one was being replaced."""
+    for folder in folders:
+        for file in folder.glob(".*"):
+            if LEFT_OVER.match(file.name):
+                shutil.rmtree(file, ignore_errors=True)
+
+
+def metrics_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Returns metrics as CSV; the newest row gives the columns."""
+    text = io.StringIO()
+    writer = csv.DictWriter(
+        text, list(rows[-1]), restval="", extrasaction="ignore", lineterminator="\n"
+    )
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def is_free(path: Path) -> bool:

@@ -14,9 +14,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +25,7 @@ from agents.models import fitted
 from ohhell_env.engine.layout import Rows
 from ohhell_env.errors import CheckpointError, OhHellError, RulesError
 from train.counterfactual.config import CounterfactualConfig
-from train.run_folder import LEFT_OVER, START, RunFolder
+from train.run_folder import START, RunFolder, clear_left_over, metrics_table
 
 METRICS, ROUNDS = "metrics.csv", "rounds"
 _LARGEST = 1e18
@@ -88,13 +85,11 @@ class CounterfactualRun(RunFolder):
         if not players:
             return
         rows = [player.about for player in players]
-        write_whole(self.path / METRICS, _table([_flat(row) for row in rows]))
+        write_whole(self.path / METRICS, metrics_table([_flat(row) for row in rows]))
         best = max(range(len(rows)), key=lambda place: _total(rows[place]))
         players[best].save(self.path / "best")
         players[-1].save(self.path / "last")
-        for file in [*self.path.glob(".*"), *self.path.glob(f"{ROUNDS}/.*")]:  # what a kill left
-            if LEFT_OVER.match(file.name):
-                shutil.rmtree(file, ignore_errors=True)
+        clear_left_over(self.path, self.path / ROUNDS)
 
 
 def start_of(name: str) -> CounterfactualAgent:
@@ -138,11 +133,3 @@ def _flat(about: dict[str, Any]) -> dict[str, Any]:
     for name, (mean, low, high) in about.get("scores", {}).items():
         row |= {f"over_{name}": mean, f"over_{name}_low": low, f"over_{name}_high": high}
     return row
-
-
-def _table(rows: list[dict[str, Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(rows[-1]), extrasaction="ignore", restval="")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()

@@ -248,6 +248,4 @@ def begin(path: Path, config: CounterfactualConfig, force: bool = False) -> Coun
         OhHellError: The settings cannot be played, or the folder is taken; nothing is written.
     """
     check_settings(config)
-    if force and path.exists():
-        CounterfactualRun(path).set_aside()
-    return CounterfactualRun.create(path, config)
+    return CounterfactualRun.begin(path, config, force)

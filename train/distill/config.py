@@ -30,7 +30,7 @@ class NetworkSettings(Settings):
     """The network."""
 
     hidden: tuple[Annotated[int, Field(ge=1, le=4096)], ...] = Field(
-        default=(256, 256), min_length=1, max_length=8
+        default=PPONetworkSettings().hidden, min_length=1, max_length=8
     )
     """Widths of the hidden layers of the policy, and of the critic."""
 

@@ -19,11 +19,8 @@ them: a run that was killed goes on with the part or the epoch that was lost.
 
 from __future__ import annotations
 
-import csv
 import functools
-import io
 import json
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -39,7 +36,7 @@ from train.distill.files import read_arrays, write_arrays
 from train.distill.fitting import Fitting
 from train.distill.lessons import NAMES, Lessons
 from train.run_directory import start_of
-from train.run_folder import CONFIG, LEFT_OVER, START, RunFolder
+from train.run_folder import CONFIG, START, RunFolder, clear_left_over, metrics_table
 
 METRICS, STATE, GAMES, EPOCHS = "metrics.csv", "state.safetensors", "games", "epochs"
 _PLAYED_WITH = {"rules", "players", "hand_size", "layout", "seed", "teacher", "noise", "guests"}
@@ -189,7 +186,7 @@ class DistillRun(RunFolder):
         """Writes the metrics and the players that are chosen among the epochs."""
         if not rows:
             return
-        write_whole(self.path / METRICS, _table(rows))
+        write_whole(self.path / METRICS, metrics_table(rows))
         totals = [_total(row) for row in rows]
         for name, number in (("best", totals.index(max(totals))), ("last", len(totals) - 1)):
             try:
@@ -197,9 +194,7 @@ class DistillRun(RunFolder):
             except CheckpointError as error:
                 raise CheckpointError(f"{error} ({_FIT_ANEW})") from None
             save_checkpoint(self.path / name, player)
-        for file in [*self.path.glob(".*"), *self.path.glob(f"{EPOCHS}/.*")]:
-            if LEFT_OVER.match(file.name):  # what a kill left while one was being replaced
-                shutil.rmtree(file, ignore_errors=True)
+        clear_left_over(self.path, self.path / EPOCHS)
 
 
 def _total(row: Mapping[str, float]) -> float:
@@ -207,11 +202,3 @@ def _total(row: Mapping[str, float]) -> float:
     ends = ("_low", "_high")
     means = [row[name] for name in row if name.startswith("over_") and not name.endswith(ends)]
     return sum(means) if means else float("-inf")
-
-
-def _table(rows: list[Row]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(rows[-1]), restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()

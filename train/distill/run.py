@@ -200,6 +200,4 @@ def begin(path: Path, config: DistillConfig, force: bool = False) -> DistillRun:
         OhHellError: The settings cannot be played, or the folder is taken; nothing is written.
     """
     check_settings(config)
-    if force and path.exists():
-        DistillRun(path).set_aside()
-    return DistillRun.create(path, config)
+    return DistillRun.begin(path, config, force)
