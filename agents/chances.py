@@ -346,6 +346,19 @@ def wins_so_far(row, sight, card):
 
 
 @inline
+def wins_for_certain(row, sight, card):
+    """Returns whether a card wins the present trick whatever is played behind it."""
+    if not wins_so_far(row, sight, card):
+        return False
+    if row.trick_size == sight.players - 1:
+        return True
+    if card // 13 == sight.trump:
+        return higher_unseen(sight, card) == 0
+    led = row.trick_size == 0 or card // 13 == np.int64(row.led_suit)
+    return led and higher_unseen(sight, card) == 0 and _trumps(sight, sight.unseen) == 0
+
+
+@inline
 def start_now(sight, row, rules, models, work):
     """Works out what the model of the present trick makes of it, for ``chance_now``."""
     inputs, base = work[0], work[1]

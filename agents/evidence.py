@@ -133,6 +133,7 @@ def _write_scoring(points, won, bid_made, left, price, inputs):
 @inline
 def _write_trick(sight, row, inputs):
     """Writes who plays behind the seat, what they want, and who wins the trick so far."""
+    inputs[6:14] = 0.0  # most describe what may not be there: a third seat behind, a winner so far
     players, left = sight.players, sight.left
     to_come = players - 1 - np.int64(row.trick_size)
     inputs[0] = to_come / 4
@@ -147,13 +148,11 @@ def _write_trick(sight, row, inputs):
             more += wants > 0
             enough += wants == 0
             lost += wants < 0
-        if place < 3:
-            inputs[6 + place] = _within(wants / left, 1.5) if place < to_come else 0.0
+            if place < 3:
+                inputs[6 + place] = _within(wants / left, 1.5)
     inputs[3] = more / 3
     inputs[4] = enough / 3
     inputs[5] = lost / 3
-    inputs[9], inputs[10], inputs[11] = 0.0, 0.0, 0.0
-    inputs[12], inputs[13] = 0.0, 0.0
     if row.trick_size > 0:
         best = np.int64(row.best_seat)
         wants = np.int64(row.bids[best]) - np.int64(row.tricks_won[best])
