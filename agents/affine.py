@@ -31,7 +31,7 @@ def row_adder(size, width):
     lanes = _LANES if width % _LANES == 0 else 8
     assert width % lanes == 0, f"a width of whole vectors is wanted, got {width}"
     if not COMPILED:
-        return _add_slowly
+        return _interpreted(size, width)
 
     @intrinsic
     def add_rows(typingctx, weights, inputs, sums):
@@ -52,9 +52,12 @@ def row_adder(size, width):
     return add
 
 
-def _add_slowly(weights, inputs, sums):
-    for place in range(len(weights)):
-        sums += inputs[place] * weights[place]
+def _interpreted(size, width):
+    def add(weights, inputs, sums):
+        for place, row in enumerate(weights.reshape(-1, width)[:size]):
+            sums += inputs[place] * row
+
+    return add
 
 
 def _data(context, builder, kind, array):
