@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ohhell_env.actions import BID_BASE
 from ohhell_env.cards import NUM_CARD_CODES, RANKS_PER_SUIT
 from ohhell_env.engine.encode import CARD_SECTIONS
 from ohhell_env.observation import Layout
@@ -24,7 +23,7 @@ INPUTS = "sorted-suits-2"
 
 _COUNTS = ("bids", "tricks_won", "needed", "hand_size", "trick_number", "bid_balance")
 """Sections that count tricks."""
-_NOT_READ = ("scores", "deal", "deals_left")
+_NOT_READ = ("scores", "tie_values", "deal", "deals_left", "extra_deals", "deals_ahead")
 """Sections that the points of a deal do not depend on."""
 ABSENT = -1
 """Start of a section that the layout does not have."""
@@ -41,13 +40,14 @@ def input_scale(layout: Layout) -> NDArray[np.float32]:
     Returns:
         float32 (L,).
     """
-    largest_hand = layout.num_actions - BID_BASE - 1
-    scales = dict.fromkeys(_COUNTS, 1 / math.sqrt(largest_hand)) | dict.fromkeys(_NOT_READ, 0.0)
+    counts = 1 / math.sqrt(layout.largest_hand)
+    scales = dict.fromkeys(_COUNTS, counts) | dict.fromkeys(_NOT_READ, 0.0)
     scales |= {
         "trick": 1 / layout.seats,
         "place": 1 / NUM_CARD_CODES,
         "open_cards": 1 / layout.seats,
         "rules": 1 / 16,
+        "points": 1 / 16,
     }
     values = [np.full(length, scales.get(name, 1.0)) for name, _, length in layout.sections]
     return np.concatenate(values).astype(np.float32)

@@ -12,7 +12,7 @@ import numpy as np
 from ohhell_env.engine.bits import ZERO, bit, suit_mask
 from ohhell_env.engine.caching import inline
 from ohhell_env.engine.encode import ABSENT, PAIR
-from ohhell_env.engine.layout import BID_BASE, NO_BID, NO_CARD, NO_TRUMP, NOBODY, Phase
+from ohhell_env.engine.layout import BID_BASE, NO_BID, NO_CARD, NO_TRUMP, NOBODY, NUM_BIDS, Phase
 from ohhell_env.schedule import TrumpSource
 
 _BID, _PLAY = int(Phase.BID), int(Phase.PLAY)
@@ -51,7 +51,7 @@ def view_to_row(view, mask, sections, rules, row):
 @inline
 def _read_legal(mask, row):
     first = BID_BASE if row.phase == _BID else 0
-    end = len(mask) if row.phase == _BID else BID_BASE
+    end = min(len(mask), BID_BASE + NUM_BIDS) if row.phase == _BID else BID_BASE
     legal = ZERO
     for action in range(first, end):
         if mask[action] != 0:

@@ -1,6 +1,7 @@
-"""Action codes: one number for every card and every bid, the same under all rules.
+"""Action codes: one number for every card, bid and trump suit, the same under all rules.
 
-Cards are their own numbers (0 to 59), a bid of b is ``60 + b``.
+Cards are their own numbers (0 to 59), a bid of b is ``60 + b``. Codes 87 to 91 are kept for naming
+trumps (four suits and no-trump), which no rules ask for yet.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from ohhell_env.schedule import MAX_HAND_SIZE
 Action = int
 BID_BASE = NUM_CARD_CODES
 """Action code of a bid of nil."""
-NUM_ACTIONS = BID_BASE + MAX_HAND_SIZE + 1
-"""Number of action codes, 87: the size of the universal action space."""
+TRUMP_BASE = BID_BASE + MAX_HAND_SIZE + 1
+"""Action code of naming the first suit as trumps; reserved, no rules use it yet."""
+_MOST_SUITS = 4
+NUM_ACTIONS = TRUMP_BASE + _MOST_SUITS + 1
+"""Number of action codes, 92: the size of the universal action space."""
 
 
 def card_action(card: str, pack: Pack = STANDARD_PACK) -> Action:
@@ -43,8 +47,27 @@ def bid_action(bid: int) -> Action:
     return BID_BASE + number
 
 
+def trump_action(suit: str, pack: Pack = STANDARD_PACK) -> Action:
+    """Returns the action of naming the trump suit; reserved, no rules use it yet.
+
+    >>> trump_action("H"), trump_action("NT")
+    (89, 91)
+
+    Raises:
+        NotationError: Neither a suit of the pack nor "NT".
+    """
+    name = suit.strip().upper() if isinstance(suit, str) else ""
+    if name == "NT":
+        return TRUMP_BASE + _MOST_SUITS
+    if name not in pack.suits:
+        raise NotationError(
+            f"{str(suit)[:80]!r} is no trump suit; allowed: {', '.join(pack.suits)}, NT"
+        )
+    return TRUMP_BASE + pack.suits.index(name)
+
+
 def action_name(action: Action, pack: Pack = STANDARD_PACK) -> str:
-    """Returns an action in words: a card's name, or "bid 3".
+    """Returns an action in words: a card's name, "bid 3" or "trump H".
 
     Raises:
         NotationError: The number is no action.
@@ -52,7 +75,17 @@ def action_name(action: Action, pack: Pack = STANDARD_PACK) -> str:
     number = whole_number(action)
     if number is None or not 0 <= number < NUM_ACTIONS:
         raise NotationError(f"an action is a number from 0 to {NUM_ACTIONS - 1}, got {action!r}")
+    if number >= TRUMP_BASE:
+        return f"trump {_trump_name(number - TRUMP_BASE, pack)}"
     return f"bid {number - BID_BASE}" if number >= BID_BASE else card_name(number, pack)
+
+
+def _trump_name(place: int, pack: Pack) -> str:
+    if place == _MOST_SUITS:
+        return "NT"
+    if place >= len(pack.suits):
+        raise NotationError(f"suit number {place} is not in the pack of {', '.join(pack.suits)}")
+    return pack.suits[place]
 
 
 def whole_number(value: Any) -> int | None:

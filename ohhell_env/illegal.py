@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ohhell_env.actions import BID_BASE, NUM_ACTIONS, action_name, whole_number
+from ohhell_env.actions import BID_BASE, NUM_ACTIONS, TRUMP_BASE, action_name, whole_number
 from ohhell_env.cards import card_name, suit_of
 from ohhell_env.engine.layout import NO_TRUMP, Phase
 from ohhell_env.errors import IllegalActionError, NotationError
@@ -24,6 +24,8 @@ def explain_illegal(game: Game, action: Any) -> IllegalActionError:
         problem = f"action {action!r} ({type(action).__name__}) is not a whole number"
     elif not 0 <= number < NUM_ACTIONS:
         problem = f"action {number} is out of range 0..{NUM_ACTIONS - 1}"
+    elif number >= TRUMP_BASE:
+        problem = f"action {number} names a trump suit, which nobody does under these rules"
     elif game.phase is Phase.BID:
         problem = _bad_bid(game, number)
     else:

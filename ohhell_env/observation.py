@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,14 +21,22 @@ from numpy.typing import NDArray
 from ohhell_env import schedule
 from ohhell_env.actions import BID_BASE, NUM_ACTIONS
 from ohhell_env.cards import NUM_CARD_CODES, Pack, card_name
-from ohhell_env.engine.encode import ABSENT, CARD_SECTIONS, PAIR, SECTIONS, SMALL_SECTIONS
-from ohhell_env.engine.layout import (
-    MAX_SEATS,
-    NO_TRUMP,
+from ohhell_env.engine.encode import (
+    ABSENT,
+    CARD_SECTIONS,
+    PAIR,
+    SECTIONS,
+    SMALL_SECTIONS,
+    STATE_CARD_SECTIONS,
+)
+from ohhell_env.engine.layout import MAX_SEATS, NO_TRUMP, Rows, engine_rows
+from ohhell_env.engine.shown_rules import (
+    DEALS_AHEAD_WIDTH,
+    NEXT_DEALS,
+    POINTS_WIDTH,
     RULE_FEATURES,
     RULE_FEATURES_WIDTH,
-    Rows,
-    engine_rows,
+    WIDE_PAIR,
 )
 from ohhell_env.errors import NotationError, RulesError
 from ohhell_env.rules import Rules, RulesLike, as_rules
@@ -38,6 +46,20 @@ Observation = NDArray[np.int8]
 
 LAYOUTS = ("default", "universal")
 PHASES = ("bid", "play", "over")
+SOURCES = tuple(source.name.lower() for source in TrumpSource)
+"""Where the trump of a deal comes from, as ``decode`` names it."""
+_SPARE_SOURCES = 2
+_ONLY_UNIVERSAL = (
+    "pack",
+    "trump_source",
+    "zero_streak",
+    "tie_values",
+    "extra_deals",
+    "deals_ahead",
+    "points",
+    "rules",
+)
+"""Sections that tell the rules apart, or that are there for rules to come."""
 
 SECTION_MEANINGS: dict[str, str] = {
     "hand": "1 for each card in the own hand (all 0 in the bidding of a blind deal)",
@@ -48,10 +70,15 @@ SECTION_MEANINGS: dict[str, str] = {
     "place": "place of each card in the deal's order of play, 1 = first; 0 = not played",
     "open_cards": "in the bidding of a blind deal: the seat that holds each card; 0 = not seen",
     "played": "for each seat: 1 for each card it has played in this deal",
-    "phase": "one of: bidding, play, episode over",
+    "phase": "one of: bidding, play, episode over (universal layout: a fourth value is reserved "
+    "for naming trumps)",
     "blind": "1 in a blind one-card deal",
     "trump": "one of: the suits, no-trump; all 0 while not revealed",
-    "led_suit": "one of the suits; all 0 before a card is led",
+    "trump_source": "where this deal's trump comes from, one of: "
+    + ", ".join(source.replace("_", " ") for source in SOURCES)
+    + f"; {_SPARE_SOURCES} reserved for trumps that somebody names",
+    "led_suit": "one of the suits; all 0 before a card is led (universal layout: a fifth value is "
+    "reserved for tricks without a led suit)",
     "dealer": "1 at the dealer's seat",
     "leader": "1 at the seat that leads or led the current trick; all 0 in the bidding",
     "winning_seat": "1 at the seat that wins the current trick so far",
@@ -63,10 +90,19 @@ SECTION_MEANINGS: dict[str, str] = {
     "hand_size": "cards dealt to each seat",
     "trick_number": "tricks finished in this deal",
     "bid_balance": "known bids less hand size: over or under; 0 before simultaneous bids are shown",
+    "zero_streak": "reserved: bids of nil in a row of each seat",
     "scores": "score of each seat before this deal, as pairs (a, b) of 16a + b within -2048..2047",
+    "tie_values": "what settles a tie at the end, of each seat before this deal: exact bids or the "
+    "total of its bids, whichever the rules count, else 0; as wide pairs (a, b) of 128a + b",
     "deal": "deals before this one, as a pair",
     "deals_left": "deals still to come after this one (at most), as a pair",
-    "rules": "the settings of the rules: " + ", ".join(RULE_FEATURES),
+    "extra_deals": "extra deals begun after a tie",
+    "deals_ahead": f"hand sizes of the next {NEXT_DEALS} deals, 0 after the last; then for each "
+    "hand size from 1 on how many of the deals still to come have it (in a game to a target: of "
+    "one pass through the schedule), at most 127",
+    "points": "points of this deal as wide pairs: before the own bid, of each bid from 0 on if it "
+    "is made; after it, of each number of tricks from 0 on with that bid",
+    "rules": "the settings of the rules, see below",
 }
 """What the values of each section mean. Seats count clockwise from the observer (0 = self)."""
 
@@ -83,13 +119,18 @@ class Layout:
     card_width: int
     """Values in a card section: the highest card number + 1."""
     num_actions: int
-    """Length of the action mask: 61 + largest hand size."""
+    """Length of the action mask: 61 + largest hand size; in the universal layout 92."""
     sections: tuple[tuple[str, int, int], ...]
     """(name, start, length) of each section, in order, without gaps."""
 
     @property
+    def largest_hand(self) -> int:
+        """The largest hand size that the actions have room for."""
+        return min(self.num_actions - BID_BASE - 1, MAX_HAND_SIZE)
+
+    @property
     def length(self) -> int:
-        """Number of values of an observation."""
+        """Number of values of an observation (or of a state)."""
         _, start, length = self.sections[-1]
         return start + length
 
@@ -119,71 +160,105 @@ def layout_of(rules: Rules, name: str = "default", hand_size: int | None = None)
     Raises:
         RulesError: Unknown name.
     """
+    return _universal() if check_layout(name) == "universal" else _default(rules, hand_size)
+
+
+def check_layout(name: Any) -> str:
+    """Returns the name of a layout, or raises RulesError."""
     if not isinstance(name, str) or name not in LAYOUTS:
         raise RulesError(f"layout must be 'default' or 'universal', got {name!r}")
-    return _universal() if name == "universal" else _default(rules, hand_size)
+    return name
 
 
 @functools.lru_cache(maxsize=256)
 def _default(rules: Rules, hand_size: int | None) -> Layout:
+    left_out = {*_ONLY_UNIVERSAL, *not_needed(rules)}
+    if rules.blind_one_card == "never":
+        left_out.add("open_cards")
+    names = (*CARD_SECTIONS, *SMALL_SECTIONS)
+    return fitting(rules, hand_size, [name for name in names if name not in left_out])
+
+
+def not_needed(rules: Rules) -> set[str]:
+    """Returns the sections that hold nothing under some rules."""
     plans = schedule.deal_plans(rules)
     turns = {TrumpSource.TURNED_CARD, TrumpSource.DEALER_CARD} & {plan.trump for plan in plans}
     turns |= {rules.trump.method} & {"turn_up", "dealer_last_card"}
-    left_out = {"pack", "rules"}
-    left_out |= set() if turns else {"turned"}
-    left_out |= {"open_cards", "blind"} if rules.blind_one_card == "never" else set()
-    largest = max([plan.hand_size for plan in plans] + [hand_size or 0])
-    return _arrange(
-        "default",
-        rules.players,
-        len(rules.pack.suits),
-        max(rules.pack.cards) + 1,
-        BID_BASE + largest + 1,
-        left_out,
-    )
+    blind = rules.blind_one_card != "never"
+    return (set() if turns else {"turned"}) | (set() if blind else {"blind"})
+
+
+def fitting(rules: Rules, hand_size: int | None, names: Iterable[str]) -> Layout:
+    """Returns the default layout of some sections, with just the room that some rules need."""
+    sizes = [plan.hand_size for plan in schedule.deal_plans(rules)]
+    actions = BID_BASE + max([*sizes, hand_size or 0]) + 1
+    width, suits = max(rules.pack.cards) + 1, len(rules.pack.suits)
+    return _arrange("default", rules.players, suits, width, actions, names)
 
 
 @functools.cache
 def _universal() -> Layout:
-    return _arrange("universal", MAX_SEATS, 4, NUM_CARD_CODES, NUM_ACTIONS, set())
+    return universal((*CARD_SECTIONS, *SMALL_SECTIONS))
+
+
+def universal(names: Iterable[str]) -> Layout:
+    """Returns the universal layout of some sections."""
+    return _arrange("universal", MAX_SEATS, 4, NUM_CARD_CODES, NUM_ACTIONS, names)
 
 
 def _arrange(
-    name: str, seats: int, suits: int, width: int, num_actions: int, left_out: set[str]
+    name: str, seats: int, suits: int, width: int, num_actions: int, names: Iterable[str]
 ) -> Layout:
-    lengths = dict.fromkeys(CARD_SECTIONS, width) | {
+    spare = int(name == "universal")
+    lengths = dict.fromkeys((*CARD_SECTIONS, *STATE_CARD_SECTIONS), width) | {
+        "hands": seats * width,
         "played": seats * width,
-        "phase": len(PHASES),
+        "phase": len(PHASES) + spare,
         "trump": suits + 1,
-        "led_suit": suits,
+        "trump_source": len(SOURCES) + _SPARE_SOURCES,
+        "led_suit": suits + spare,
         "voids": seats * suits,
         "scores": 2 * seats,
+        "tie_values": 2 * seats,
         "deal": 2,
         "deals_left": 2,
+        "deals_ahead": DEALS_AHEAD_WIDTH,
+        "points": POINTS_WIDTH,
         "rules": RULE_FEATURES_WIDTH,
     }
-    per_seat = ("dealer", "leader", "winning_seat", "has_bid", "bids", "tricks_won", "needed")
-    lengths |= dict.fromkeys(per_seat, seats)
+    lengths |= dict.fromkeys(_PER_SEAT, seats)
     sections: list[tuple[str, int, int]] = []
     start = 0
-    for section in (*CARD_SECTIONS, *SMALL_SECTIONS):
-        if section not in left_out:
-            length = lengths.get(section, 1)
-            sections.append((section, start, length))
-            start += length
+    for section in names:
+        length = lengths.get(section, 1)
+        sections.append((section, start, length))
+        start += length
     return Layout(name, seats, suits, width, num_actions, tuple(sections))
+
+
+_PER_SEAT = (
+    "actor",
+    "dealer",
+    "leader",
+    "winning_seat",
+    "has_bid",
+    "bids",
+    "tricks_won",
+    "needed",
+    "zero_streak",
+)
 
 
 @functools.lru_cache(maxsize=256)
 def _compile(layout: Layout) -> Rows:
-    starts = np.full(1, ABSENT, np.int64)
     record = np.zeros(1, SECTIONS)
-    for section in (*CARD_SECTIONS, *SMALL_SECTIONS):
-        record[section] = starts
+    for name in SECTIONS.names or ():
+        record[name] = ABSENT
     for section, start, _ in layout.sections:
         record[section] = start
     record["card_width"] = layout.card_width
     record["num_suits"] = layout.suits
+    record["num_seats"] = layout.seats
     record["small_start"] = layout.slices()["phase"].start
     record["length"] = layout.length
     record["num_actions"] = layout.num_actions
@@ -215,35 +290,45 @@ def decode(vector: Iterable[int], rules: RulesLike) -> dict[str, Any]:
         "bid_balance", "trick" ([seat, card] in order), "winning" ([seat, card] or None),
         "plays" (every [seat, card] of the deal in order), "voids" (suit letters by seat),
         "open_cards" ({seat: card} in the bidding of a blind deal), "blind", "scores", "deal",
-        "deals_left".
+        "deals_left". From an observation of the universal layout also "trump_source" (one of
+        ``SOURCES``), "tie_values" (by seat), "extra_deals", "next_hand_sizes", "hand_sizes_left"
+        ({hand size: deals to come}) and "points" (a list: before the own bid by bid, after it by
+        number of tricks).
 
     Raises:
         NotationError: The vector has the length of neither layout, or holds something else than
             whole numbers from -128 to 127.
     """
     rules = as_rules(rules)
-    values = _read_vector(vector)
+    values = read_vector(vector, "an observation")
     layout = layout_by_length(len(values), rules)
-    return _Reader(values, rules, layout).view()
+    return _View(values, rules, layout).view()
 
 
-def _read_vector(vector: Any) -> NDArray[np.int64]:
-    """Returns an observation of any number type as int64; NotationError where it is none."""
+def read_vector(vector: Any, what: str) -> NDArray[np.int64]:
+    """Returns a vector of any number type as int64.
+
+    Args:
+        vector: What a caller gave.
+        what: What it is called in the message, as "an observation".
+
+    Raises:
+        NotationError: It holds something else than whole numbers from -128 to 127.
+    """
     try:
         values = np.asarray(vector)
     except (ValueError, TypeError, RuntimeError) as error:  # ragged, or a tensor out of reach
-        raise NotationError(f"an observation is a list of whole numbers: {error}") from None
+        raise NotationError(f"{what} is a list of whole numbers: {error}") from None
     if values.ndim != 1 or values.dtype.kind not in "biuf":
         raise NotationError(
-            f"an observation is a list of whole numbers, got {type(vector).__name__} (as an "
+            f"{what} is a list of whole numbers, got {type(vector).__name__} (as an "
             f"array: {values.dtype} of shape {values.shape})"
         )
     right = (values >= -128) & (values <= 127) & (values == np.trunc(values))
     if not right.all():
         place = int(np.argmin(right))
         raise NotationError(
-            f"an observation holds whole numbers from -128 to 127, got {values[place]!r} at "
-            f"place {place}"
+            f"{what} holds whole numbers from -128 to 127, got {values[place]!r} at place {place}"
         )
     return values.astype(np.int64)
 
@@ -254,19 +339,28 @@ def layout_by_length(length: int, rules: Rules) -> Layout:
     Raises:
         NotationError: Neither layout has this length.
     """
-    layouts = [layout_of(rules, name) for name in LAYOUTS]
+    return of_length([layout_of(rules, name) for name in LAYOUTS], length, rules, "an observation")
+
+
+def of_length(layouts: Iterable[Layout], length: int, rules: Rules, what: str) -> Layout:
+    """Returns the one of some layouts that has some length.
+
+    Raises:
+        NotationError: None of them has this length.
+    """
+    layouts = list(layouts)
     for layout in layouts:
         if layout.length == length:
             return layout
     lengths = " or ".join(f"{layout.length} ({layout.name})" for layout in layouts)
     raise NotationError(
-        f"an observation of {length} values does not fit the rules {rules.name!r} for "
+        f"{what} of {length} values does not fit the rules {rules.name!r} for "
         f"{rules.players} players: {lengths} values are right"
     )
 
 
-class _Reader:
-    """Reads the sections of one observation."""
+class Reader:
+    """Reads the sections of one observation or state."""
 
     def __init__(self, values: NDArray[np.int64], rules: Rules, layout: Layout) -> None:
         self.players = rules.players
@@ -274,17 +368,16 @@ class _Reader:
         self.layout = layout
         self.part = {name: values[place] for name, place in layout.slices().items()}
 
-    def view(self) -> dict[str, Any]:
+    def table(self) -> dict[str, Any]:
+        """Returns what observations and states have in common, by name."""
         plays = self._plays()
         bids = self._bids()
-        return {
+        found = {
             "phase": PHASES[int(np.argmax(self.part["phase"]))],
             "players": self.players,
             "blind": bool(self._number("blind")),
-            "hand": self._cards("hand"),
             "turned": next(iter(self._cards("turned")), None),
             "trump": self._trump(),
-            "dealer": self._seat("dealer"),
             "leader": self._seat("leader"),
             "hand_size": self._number("hand_size"),
             "trick_number": self._number("trick_number"),
@@ -296,11 +389,27 @@ class _Reader:
             "winning": self._winning(),
             "plays": plays,
             "voids": self._voids(),
-            "open_cards": self._open_cards(),
             "scores": [self._pair("scores", seat) for seat in range(self.players)],
             "deal": self._pair("deal", 0),
             "deals_left": self._pair("deals_left", 0),
         }
+        return found | self._further()
+
+    def _further(self) -> dict[str, Any]:
+        """Returns what only some layouts hold."""
+        found: dict[str, Any] = {}
+        if "trump_source" in self.part:
+            found["trump_source"] = SOURCES[int(np.argmax(self.part["trump_source"]))]
+        if "tie_values" in self.part:
+            found["tie_values"] = self._wide_pairs("tie_values")[: self.players]
+        if "extra_deals" in self.part:
+            found["extra_deals"] = self._number("extra_deals")
+        if "deals_ahead" in self.part:
+            ahead = self.part["deals_ahead"].tolist()
+            found["next_hand_sizes"] = [size for size in ahead[:NEXT_DEALS] if size]
+            left = enumerate(ahead[NEXT_DEALS:], start=1)
+            found["hand_sizes_left"] = {size: deals for size, deals in left if deals}
+        return found
 
     def _number(self, name: str) -> int:
         part = self.part.get(name)
@@ -310,12 +419,22 @@ class _Reader:
         high, low = self.part[name][2 * index : 2 * index + 2]
         return int(PAIR * high + low)
 
+    def _wide_pairs(self, name: str) -> list[int]:
+        return (self.part[name].reshape(-1, 2) @ (WIDE_PAIR, 1)).tolist()
+
     def _by_seat(self, name: str) -> list[int]:
         return self.part[name][: self.players].tolist()
 
     def _cards(self, name: str) -> list[str]:
         return [
             card_name(int(card), self.pack) for card in np.flatnonzero(self.part.get(name, [0]))
+        ]
+
+    def _cards_by_seat(self, name: str) -> list[list[str]]:
+        hands = self.part[name].reshape(self.layout.seats, self.layout.card_width)
+        return [
+            [card_name(int(card), self.pack) for card in np.flatnonzero(hand)]
+            for hand in hands[: self.players]
         ]
 
     def _seat(self, name: str) -> int | None:
@@ -355,6 +474,21 @@ class _Reader:
         voids = self.part["voids"].reshape(self.layout.seats, self.layout.suits)[: self.players]
         return [[self.pack.suits[suit] for suit in np.flatnonzero(row)] for row in voids]
 
+
+class _View(Reader):
+    """Reads an observation."""
+
+    def view(self) -> dict[str, Any]:
+        """Returns all that it holds, by name."""
+        found = self.table() | {
+            "hand": self._cards("hand"),
+            "dealer": self._seat("dealer"),
+            "open_cards": self._open_cards(),
+        }
+        if "points" in self.part:
+            found["points"] = self._wide_pairs("points")[: found["hand_size"] + 1]
+        return found
+
     def _open_cards(self) -> dict[int, str]:
         holders = self.part.get("open_cards", np.zeros(0, np.int64))
         return {
@@ -364,9 +498,29 @@ class _Reader:
 
 def section_table(rules: RulesLike, layout: str = "default") -> str:
     """Returns the section table as Markdown, with the meaning of each section."""
+    return markdown_table(sections(rules, layout), SECTION_MEANINGS)
+
+
+def markdown_table(table: list[tuple[str, int, int]], meanings: Mapping[str, str]) -> str:
+    """Returns a section table as Markdown."""
     lines = ["| section | start | length | meaning |", "|---|---|---|---|"]
-    for name, start, length in sections(rules, layout):
-        lines.append(f"| `{name}` | {start} | {length} | {SECTION_MEANINGS[name]} |")
+    lines += [
+        f"| `{name}` | {start} | {length} | {meanings[name]} |" for name, start, length in table
+    ]
+    return "\n".join(lines)
+
+
+def rule_features_table() -> str:
+    """Returns what stands in the section ``rules`` of the universal layout as Markdown."""
+    lines = ["| setting | start | length | meaning |", "|---|---|---|---|"]
+    start = 0
+    for feature in RULE_FEATURES:
+        reserved = feature.setting.startswith("(")
+        setting = feature.setting if reserved else f"`{feature.setting}`"
+        lines.append(f"| {setting} | {start} | {feature.length} | {feature.meaning} |")
+        start += feature.length
+    spare = RULE_FEATURES_WIDTH - start
+    lines.append(f"| (further settings) | {start} | {spare} | reserved |")
     return "\n".join(lines)
 
 

@@ -15,13 +15,21 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from ohhell_env.actions import action_name, bid_action, card_action
+from ohhell_env.actions import action_name, bid_action, card_action, trump_action
 from ohhell_env.envs.aec import RawOhHell, check_illegal
 from ohhell_env.envs.wrappers import OrderEnforcing, wrap
 from ohhell_env.errors import RulesError
 from ohhell_env.rules import RulesLike
 
-__all__ = ["action_name", "bid_action", "card_action", "env", "parallel_env", "raw_env"]
+__all__ = [
+    "action_name",
+    "bid_action",
+    "card_action",
+    "env",
+    "parallel_env",
+    "raw_env",
+    "trump_action",
+]
 
 raw_env = RawOhHell
 """The environment without wrappers."""

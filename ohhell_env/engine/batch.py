@@ -135,6 +135,21 @@ def observe_all(games, rules, sections, observations, masks):
 
 
 @entry
+def write_states(games, rules, sections, states):
+    """Writes the state of every table.
+
+    Args:
+        games: ``GAME`` rows (N,).
+        rules: ``RULES`` row.
+        sections: ``SECTIONS`` row of a state.
+        states: int8 buffer of N rows, margin included, written in place.
+    """
+    for index in range(len(games)):
+        place = index * sections[0].length
+        encode.write_state(games[index], rules[0], sections[0], states, place)
+
+
+@entry
 def first_illegal(games, actions):
     """Returns the first table whose action is not legal there, or -1."""
     for index in range(len(games)):

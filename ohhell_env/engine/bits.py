@@ -84,19 +84,18 @@ def _spread(typingctx, buffer, offset, mask):
 
 
 @intrinsic
-def _copy64(typingctx, buffer, offset, source):
-    """Copies the 64 bytes of an int8 field of a record in one wide store."""
+def _copy64(typingctx, buffer, offset, source, start):
+    """Copies 64 bytes of an int8 field of a record in one wide store."""
 
     def codegen(context, builder, signature, args):
         target = _byte_pointer(context, builder, signature.args[0], args[0], args[1])
         vector = ir.VectorType(ir.IntType(8), 64).as_pointer()
-        zero = ir.Constant(ir.IntType(64), 0)
-        origin = _byte_pointer(context, builder, signature.args[2], args[2], zero)
+        origin = _byte_pointer(context, builder, signature.args[2], args[2], args[3])
         wide = builder.load(builder.bitcast(origin, vector), align=1)
         builder.store(wide, builder.bitcast(target, vector), align=1)
         return context.get_dummy_value()
 
-    return types.void(buffer, types.int64, source), codegen
+    return types.void(buffer, types.int64, source, types.int64), codegen
 
 
 @intrinsic
@@ -151,9 +150,9 @@ if COMPILED:
         _spread(buffer, offset, mask)
 
     @inline
-    def copy64(buffer, offset, source):
-        """Copies 64 int8 values of a record's field into an int8 buffer, from ``offset`` on."""
-        _copy64(buffer, offset, source)
+    def copy64(buffer, offset, source, start):
+        """Copies 64 int8 values of a record's field, from ``start`` on, into an int8 buffer."""
+        _copy64(buffer, offset, source, start)
 
     @inline
     def mix(word):
@@ -190,9 +189,9 @@ else:
         word = np.array([mask], dtype="<u8").view(np.uint8)
         buffer[offset : offset + 64] = np.unpackbits(word, bitorder="little")
 
-    def copy64(buffer, offset, source):
-        """Copies 64 int8 values of a record's field into an int8 buffer, from ``offset`` on."""
-        buffer[offset : offset + 64] = source
+    def copy64(buffer, offset, source, start):
+        """Copies 64 int8 values of a record's field, from ``start`` on, into an int8 buffer."""
+        buffer[offset : offset + 64] = source[start : start + 64]
 
     def mix(word):
         """Returns a scrambled 64-bit word (the finaliser of SplitMix64)."""

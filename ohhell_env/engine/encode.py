@@ -1,8 +1,9 @@
-"""The observation writer: one for every door, from a table's record to int8 values.
+"""The writers of observations and states: one each, from a table's record to int8 values.
 
 Where each section starts stands in a ``SECTIONS`` record that ``ohhell_env.observation`` makes from
 its section table; nothing here knows an offset. A seat's view holds all that the seat may know and
-nothing else; seats count from the observer on, clockwise.
+nothing else; seats count from the observer on, clockwise. A state holds what nobody may know as
+well, for a referee or a critic in training; its seats count from the dealer's left on.
 
 Sections are written in ascending order, card sections 64 bytes at a time, the others 8 (a byte per
 seat or value): what is written past the end of one is overwritten by the next, and what is written
@@ -16,8 +17,9 @@ import numpy as np
 
 from ohhell_env.engine.bits import ONE, ZERO, bit, copy64, get8, has, put8, spread
 from ohhell_env.engine.caching import inline
-from ohhell_env.engine.kernel import trump_known
-from ohhell_env.engine.layout import BID_BASE, NO_CARD, NO_TRUMP, Phase
+from ohhell_env.engine.kernel import following, trump_known
+from ohhell_env.engine.layout import BID_BASE, NO_BID, NO_CARD, NO_TRUMP, NOBODY, TIE_BREAKS, Phase
+from ohhell_env.engine.shown_rules import BLOCK, POINT_ROWS, WIDE_PAIR
 
 CARD_SECTIONS = ("hand", "turned", "winning_card", "pack", "trick", "place", "open_cards", "played")
 """Sections with one value per card (``played``: per seat and card), in the order of writing."""
@@ -25,6 +27,7 @@ SMALL_SECTIONS = (
     "phase",
     "blind",
     "trump",
+    "trump_source",
     "led_suit",
     "dealer",
     "leader",
@@ -37,12 +40,40 @@ SMALL_SECTIONS = (
     "hand_size",
     "trick_number",
     "bid_balance",
+    "zero_streak",
     "scores",
+    "tie_values",
     "deal",
     "deals_left",
+    "extra_deals",
+    "deals_ahead",
+    "points",
     "rules",
 )
 """Sections of few values, in the order of writing."""
+STATE_CARD_SECTIONS = (
+    "hands",
+    "stock",
+    "turned",
+    "winning_card",
+    "pack",
+    "trick",
+    "place",
+    "played",
+)
+"""Sections of a state with one value per card (``hands``, ``played``: per seat and card)."""
+STATE_SMALL_SECTIONS = (
+    "phase",
+    "blind",
+    "trump",
+    "trump_hidden",
+    "trump_source",
+    "led_suit",
+    "actor",
+    *SMALL_SECTIONS[SMALL_SECTIONS.index("leader") : SMALL_SECTIONS.index("points")],
+    "rules",
+)
+"""Sections of a state of few values, in the order of writing."""
 ABSENT = -1
 """Start of a section that a layout leaves out."""
 MARGIN = 64
@@ -51,18 +82,22 @@ PAIR = 16
 """Numbers that outgrow int8 are written as the pair (a, b) of ``16 * a + b``."""
 _PAIR_MIN, _PAIR_MAX = -128 * PAIR, 128 * PAIR - 1
 
+_NAMES = (*CARD_SECTIONS, *SMALL_SECTIONS, *STATE_CARD_SECTIONS, *STATE_SMALL_SECTIONS)
 SECTIONS = np.dtype(
-    [(name, np.int64) for name in (*CARD_SECTIONS, *SMALL_SECTIONS)]
+    [(name, np.int64) for name in dict.fromkeys(_NAMES)]
     + [
         ("card_width", np.int64),  # values per card section
         ("num_suits", np.int64),
+        ("num_seats", np.int64),  # seats that there is room for
         ("small_start", np.int64),  # first value behind the card sections
-        ("length", np.int64),  # values of an observation
+        ("length", np.int64),  # values of an observation or state
         ("num_actions", np.int64),  # values of an action mask
     ]
 )
 
 _BID, _PLAY = int(Phase.BID), int(Phase.PLAY)
+_MOST_EXACT = TIE_BREAKS.index("most_exact_bids")
+_BID_TOTAL = TIE_BREAKS.index("largest_bid_total")
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _BYTE = np.uint64(0xFF)
 _ONES = np.uint64(0x0101010101010101)
@@ -94,41 +129,92 @@ def write_observation(row, rules, sections, seat, buffer, base):
     Args:
         row: A table.
         rules: Its rules record.
-        sections: A ``SECTIONS`` record.
+        sections: A ``SECTIONS`` record of an observation.
         seat: The seat that looks.
         buffer: int8, ``MARGIN`` bytes longer than its rows, written in place.
         base: Where the observation starts.
     """
-    _write_cards(row, rules, sections, seat, buffer, base)
-    _write_deal(row, rules, sections, seat, buffer, base)
-    _write_seats(row, rules, sections, seat, buffer, base)
-    _write_counts(row, rules, sections, buffer, base)
-    _write_scores(row, rules, sections, seat, buffer, base)
-    _write_game(row, rules, sections, buffer, base)
+    hidden = row.blind and row.phase == _BID
+    spread(buffer, base + sections.hand, ZERO if hidden else row.hands[seat])
+    known = trump_known(row, rules)
+    _write_table(row, rules, sections, seat, known, buffer, base)
+    _write_deal(row, sections, known, buffer, base)
+    if sections.trump_source != ABSENT:
+        put8(buffer, base + sections.trump_source, _flag(np.int64(row.trump_source)))
+    put8(buffer, base + sections.led_suit, _led_suit(row))
+    put8(buffer, base + sections.dealer, _seat_flag(seat, row.dealer, rules.players))
+    secret = rules.simultaneous and row.phase == _BID  # nobody sees a bid before all have bid
+    _write_seats(row, rules, sections, seat, secret, buffer, base)
+    _write_counts(row, sections, secret, buffer, base)
+    _write_game(row, rules, sections, seat, buffer, base)
+    if sections.points != ABSENT:
+        bid = np.int64(row.bids[seat])
+        block = np.int64(row.hand_size) * POINT_ROWS + (POINT_ROWS - 1 if bid == NO_BID else bid)
+        copy64(buffer, base + sections.points, rules.point_rows, block * BLOCK)
+    _write_rules(rules, sections, buffer, base)
 
 
 @inline
-def _write_cards(row, rules, sections, seat, buffer, base):
-    hidden = row.blind and row.phase == _BID
-    spread(buffer, base + sections.hand, ZERO if hidden else row.hands[seat])
+def write_state(row, rules, sections, buffer, base):
+    """Writes all that there is to know of a table, seats counted from the dealer's left on.
+
+    Args:
+        row: A table.
+        rules: Its rules record.
+        sections: A ``SECTIONS`` record of a state.
+        buffer: int8, ``MARGIN`` bytes longer than its rows, written in place.
+        base: Where the state starts.
+    """
+    eldest = following(np.int64(row.dealer), rules.players)
+    stock = rules.pack
+    for seat in range(rules.players):
+        stock = stock & ~(row.hands[seat] | row.played[seat])
+    if row.turned != NO_CARD:
+        stock = stock & ~bit(row.turned)
+    _write_by_seat(row.hands, rules, sections, eldest, buffer, base + sections.hands)
+    spread(buffer, base + sections.stock, stock)
+    _write_table(row, rules, sections, eldest, True, buffer, base)
+    _write_deal(row, sections, True, buffer, base)
+    if sections.trump_hidden != ABSENT:
+        put8(buffer, base + sections.trump_hidden, ZERO if trump_known(row, rules) else ONE)
+    if sections.trump_source != ABSENT:
+        put8(buffer, base + sections.trump_source, _flag(np.int64(row.trump_source)))
+    put8(buffer, base + sections.led_suit, _led_suit(row))
+    actor = ZERO if row.seat == NOBODY else _seat_flag(eldest, row.seat, rules.players)
+    put8(buffer, base + sections.actor, actor)
+    _write_seats(row, rules, sections, eldest, False, buffer, base)
+    _write_counts(row, sections, False, buffer, base)
+    _write_game(row, rules, sections, eldest, buffer, base)
+    _write_rules(rules, sections, buffer, base)
+
+
+@inline
+def _write_table(row, rules, sections, seat, trump_shown, buffer, base):
+    """Writes the sections of cards that lie open; seats count from ``seat`` on."""
     if sections.turned != ABSENT:
-        shown = row.turned != NO_CARD and trump_known(row, rules)
+        shown = row.turned != NO_CARD and trump_shown
         spread(buffer, base + sections.turned, bit(row.turned) if shown else ZERO)
     best = row.best_card
     spread(buffer, base + sections.winning_card, bit(best) if best != NO_CARD else ZERO)
     if sections.pack != ABSENT:
         spread(buffer, base + sections.pack, rules.pack)
     _write_trick(row, buffer, base + sections.trick)
-    copy64(buffer, base + sections.place, row.place)
+    copy64(buffer, base + sections.place, row.place, 0)
     if sections.open_cards != ABSENT:
         _write_open_cards(row, rules, seat, buffer, base + sections.open_cards)
-    start = base + sections.played
+    _write_by_seat(row.played, rules, sections, seat, buffer, base + sections.played)
+
+
+@inline
+def _write_by_seat(cards, rules, sections, seat, buffer, start):
+    """Writes a section of cards for each seat, from ``seat`` on."""
+    end = start + sections.num_seats * sections.card_width
     holder = np.int64(seat)
     for _ in range(rules.players):
-        spread(buffer, start, row.played[holder])
+        spread(buffer, start, cards[holder])
         start += sections.card_width
         holder = holder + 1 if holder + 1 < rules.players else 0
-    while start < base + sections.small_start:  # seats that this table does not have
+    while start < end:  # seats that this table does not have
         spread(buffer, start, ZERO)
         start += sections.card_width
 
@@ -175,36 +261,41 @@ def _from_observer(word, seat, players):
 
 
 @inline
-def _write_deal(row, rules, sections, seat, buffer, base):
-    phase, players = np.int64(row.phase), rules.players
+def _write_deal(row, sections, trump_shown, buffer, base):
+    phase = np.int64(row.phase)
     put8(buffer, base + sections.phase, _flag(min(phase, 2)))
     if sections.blind != ABSENT:
         put8(buffer, base + sections.blind, np.uint64(row.blind))
     trump = ZERO
-    if trump_known(row, rules):
+    if trump_shown:
         trump = _flag(sections.num_suits if row.trump == NO_TRUMP else np.int64(row.trump))
     put8(buffer, base + sections.trump, trump)
-    led, leader, winning = ZERO, ZERO, ZERO
-    if phase == _PLAY:
-        leader = _seat_flag(seat, row.leader, players)
-        if row.trick_size > 0:
-            led = _flag(np.int64(row.led_suit))
-            winning = _seat_flag(seat, row.best_seat, players)
-    put8(buffer, base + sections.led_suit, led)
-    put8(buffer, base + sections.dealer, _seat_flag(seat, row.dealer, players))
-    put8(buffer, base + sections.leader, leader)
-    put8(buffer, base + sections.winning_seat, winning)
 
 
 @inline
-def _write_seats(row, rules, sections, seat, buffer, base):
+def _led_suit(row):
+    """Returns a word whose byte at the led suit is 1; 0 before a card is led."""
+    led = row.phase == _PLAY and row.trick_size > 0
+    return _flag(np.int64(row.led_suit)) if led else ZERO
+
+
+@inline
+def _write_seats(row, rules, sections, seat, secret, buffer, base):
+    """Writes what each seat has shown, bid and won; secret bids are left out but for the first."""
     players = rules.players
+    leader, winning = ZERO, ZERO
+    if row.phase == _PLAY:
+        leader = _seat_flag(seat, row.leader, players)
+        if row.trick_size > 0:
+            winning = _seat_flag(seat, row.best_seat, players)
+    put8(buffer, base + sections.leader, leader)
+    put8(buffer, base + sections.winning_seat, winning)
     _write_voids(_from_observer(get8(row.voids), seat, players), sections, buffer, base)
     bids = _from_observer(get8(row.bids), seat, players)
     won = _from_observer(get8(row.tricks_won), seat, players)
     known = _from_observer((~get8(row.bids) >> _SEVEN) & _ONES, seat, players)
-    if rules.simultaneous and row.phase == _BID:
-        known = known & ONE  # nobody sees another's bid before all have bid
+    if secret:
+        known = known & ONE
     shown = known * _BYTE
     put8(buffer, base + sections.has_bid, known)
     put8(buffer, base + sections.bids, bids & shown)
@@ -227,11 +318,11 @@ def _write_voids(voids, sections, buffer, base):
 
 
 @inline
-def _write_counts(row, rules, sections, buffer, base):
+def _write_counts(row, sections, secret, buffer, base):
     put8(buffer, base + sections.hand_size, np.uint64(row.hand_size))
     put8(buffer, base + sections.trick_number, np.uint64(row.trick_number))
     balance = np.int64(0)
-    if row.phase != _BID or not rules.simultaneous:
+    if not secret:
         balance = np.int64(row.bid_sum) - np.int64(row.hand_size)
     put8(buffer, base + sections.bid_balance, np.uint64(balance & 255))
 
@@ -244,8 +335,16 @@ def _pair(value):
 
 
 @inline
+def _wide_pair(value):
+    """Returns the wide pair of a number that is not negative as two bytes of a word."""
+    value = min(np.int64(value), WIDE_PAIR * WIDE_PAIR - 1)
+    return np.uint64(value // WIDE_PAIR | value % WIDE_PAIR << 8)
+
+
+@inline
 def _write_scores(row, rules, sections, seat, buffer, base):
-    start, end = base + sections.scores, base + sections.deal
+    start = base + sections.scores
+    end = start + 2 * sections.num_seats
     other = np.int64(seat)
     for _ in range(rules.players):
         put8(buffer, start, _pair(row.scores[other]))
@@ -257,12 +356,45 @@ def _write_scores(row, rules, sections, seat, buffer, base):
 
 
 @inline
-def _write_game(row, rules, sections, buffer, base):
+def _write_tie_values(row, rules, sections, seat, buffer, base):
+    """Writes what decides a tie at the end, where the rules count something for that."""
+    start = base + sections.tie_values
+    end = start + 2 * sections.num_seats
+    if rules.tie_break == _MOST_EXACT or rules.tie_break == _BID_TOTAL:
+        other = np.int64(seat)
+        for _ in range(rules.players):
+            exact = rules.tie_break == _MOST_EXACT
+            value = np.int64(row.exact_bids[other] if exact else row.bid_totals[other])
+            put8(buffer, start, _wide_pair(value))
+            other = other + 1 if other + 1 < rules.players else 0
+            start += 2
+    while start < end:
+        put8(buffer, start, ZERO)
+        start += 8
+
+
+@inline
+def _write_game(row, rules, sections, seat, buffer, base):
+    """Writes how the game stands; seats count from ``seat`` on."""
+    if sections.zero_streak != ABSENT:
+        put8(buffer, base + sections.zero_streak, ZERO)
+    _write_scores(row, rules, sections, seat, buffer, base)
+    if sections.tie_values != ABSENT:
+        _write_tie_values(row, rules, sections, seat, buffer, base)
     deal = np.int64(row.deal)
     put8(buffer, base + sections.deal, _pair(deal))
     put8(buffer, base + sections.deals_left, _pair(max(rules.max_deals - deal - 1, 0)))
+    if sections.extra_deals != ABSENT:
+        put8(buffer, base + sections.extra_deals, np.uint64(row.extra))
+    if sections.deals_ahead != ABSENT:
+        copy64(buffer, base + sections.deals_ahead, rules.deals_ahead, np.int64(row.plan) * BLOCK)
+
+
+@inline
+def _write_rules(rules, sections, buffer, base):
     if sections.rules != ABSENT:
-        copy64(buffer, base + sections.rules, rules.features)
+        copy64(buffer, base + sections.rules, rules.features, 0)
+        copy64(buffer, base + sections.rules + BLOCK, rules.features, BLOCK)
 
 
 def new_buffer(rows: int, length: int) -> np.ndarray:

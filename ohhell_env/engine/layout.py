@@ -17,6 +17,14 @@ from numpy.typing import NDArray
 from ohhell_env import actions, schedule
 from ohhell_env.cards import NUM_CARD_CODES, RANKS_PER_SUIT, rank_of
 from ohhell_env.engine.caching import COMPILED
+from ohhell_env.engine.shown_rules import (
+    BLOCK,
+    POINT_ROWS,
+    RULE_FEATURES_WIDTH,
+    deals_ahead,
+    point_rows,
+    rule_features,
+)
 from ohhell_env.errors import RulesError
 from ohhell_env.rules import Rules
 from ohhell_env.schedule import MAX_HAND_SIZE, MAX_SCHEDULE
@@ -67,41 +75,6 @@ EXTRA_PLAN = MAX_SCHEDULE
 CHOSEN_PLAN = MAX_SCHEDULE + 1
 """Place of the plan of a hand size that was asked for and is not in the schedule."""
 _PLANS = MAX_SCHEDULE + 2
-
-RULE_FEATURES = (
-    "players",
-    "hook",
-    "hook_min_hand",
-    "simultaneous",
-    "announce",
-    "trump_late",
-    "highest_bidder_leads",
-    "head_led_suit",
-    *(f"trump_lead_{name}" for name in TRUMP_LEADS),
-    *(f"void_{name}" for name in VOID_DUTIES),
-    "exact_bonus",
-    "exact_per_trick",
-    "exact_per_trick_sq",
-    "miss_per_trick",
-    "miss_per_diff",
-    "miss_per_diff_sq",
-    "miss_per_diff_tri",
-    "miss_constant",
-    "nil_made",
-    "nil_made_base",
-    "nil_made_per_card",
-    "nil_missed",
-    "nil_missed_base",
-    "nil_missed_per_card",
-    "points_by_table",
-    *(f"tie_break_{name}" for name in TIE_BREAKS),
-    *(f"settlement_{name}" for name in SETTLEMENTS),
-    "hard_score_bonus",
-    "target_in_tens",
-)
-"""The settings that a universal observation shows, clipped to int8, in order."""
-RULE_FEATURES_WIDTH = 64
-"""Room for them; what is left over is zero."""
 
 _U8, _I1, _I2, _I4, _I8, _F8 = np.uint64, np.int8, np.int16, np.int32, np.int64, np.float64
 
@@ -182,8 +155,11 @@ RULES = np.dtype(
         ("rate", _F8),
         ("ante", _F8),
         ("hard_score_bonus", _I8),
-        ("features", _I1, RULE_FEATURES_WIDTH),  # the settings as observed, see RULE_FEATURES
         ("points", _I4, (NUM_BIDS, NUM_BIDS, NUM_BIDS)),  # by hand size, bid, tricks won
+        # what the universal layout shows of them, see shown_rules.py
+        ("features", _I1, RULE_FEATURES_WIDTH),
+        ("deals_ahead", _I1, _PLANS * BLOCK),  # by place in the schedule
+        ("point_rows", _I1, NUM_BIDS * POINT_ROWS * BLOCK),  # by hand size and bid
     ],
     align=True,
 )
@@ -232,8 +208,10 @@ def compile_rules(rules: Rules, episode: str = "game", hand_size: int | None = N
     _write_episode(record, rules, episode, hand_size)
     _write_axes(record, rules)
     _write_points(record, rules, hand_size)
-    features = [np.clip(value, -128, 127) for value in _features(rules).values()]
-    record["features"][: len(features)] = features
+    record["features"] = rule_features(rules)
+    ahead = deals_ahead(rules).ravel()
+    record["deals_ahead"][: len(ahead)] = ahead
+    record["point_rows"] = point_rows(record["points"]).ravel()
     compiled.flags.writeable = False
     return compiled
 
@@ -298,38 +276,6 @@ def _write_axes(record: np.void, rules: Rules) -> None:
     record["settlement"] = SETTLEMENTS.index(rules.settlement.kind)
     record["rate"], record["ante"] = rules.settlement.rate, rules.settlement.ante
     record["hard_score_bonus"] = rules.hard_score_bonus
-
-
-def _features(rules: Rules) -> dict[str, int]:
-    bidding, play, scoring = rules.bidding, rules.play, rules.scoring
-    made, missed = scoring.nil_made, scoring.nil_missed
-    values: dict[str, int] = dict.fromkeys(RULE_FEATURES, 0)
-    values |= {name: value for name, value in vars(scoring).items() if isinstance(value, int)}
-    values |= {
-        "players": rules.players,
-        "hook": bidding.hook != "none",
-        "hook_min_hand": bidding.hook_min_hand,
-        "simultaneous": bidding.order == "simultaneous",
-        "announce": bidding.announce,
-        "trump_late": rules.trump.revealed == "after_bidding",
-        "highest_bidder_leads": play.first_lead == "highest_bidder",
-        "head_led_suit": play.head_led_suit,
-        f"trump_lead_{play.trump_lead}": 1,
-        f"void_{play.void}": 1,
-        "nil_made": made is not None,
-        "nil_made_base": made.base if made else 0,
-        "nil_made_per_card": made.per_card if made else 0,
-        "nil_missed": missed is not None,
-        "nil_missed_base": missed.base if missed else 0,
-        "nil_missed_per_card": missed.per_card if missed else 0,
-        "points_by_table": scoring.table is not None,
-        f"tie_break_{rules.tie_break}": 1,
-        f"settlement_{rules.settlement.kind}": 1,
-        "hard_score_bonus": rules.hard_score_bonus,
-        "target_in_tens": (rules.end.target or 0) // 10,
-    }
-    assert tuple(values) == RULE_FEATURES, "every feature has one place"
-    return values
 
 
 def _write_points(record: np.void, rules: Rules, hand_size: int | None) -> None:

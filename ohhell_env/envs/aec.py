@@ -32,10 +32,19 @@ Observation:
     ``observe(agent)`` answers for any seat at any time, also after the end. Every array handed out
     is the caller's own.
 
+State:
+    ``state()`` is everything there is to know as int8 (S,), in ``state_space``: all hands, the
+    stock, a trump that is decided but not yet public, secret bids, and all that is public. It is
+    hidden from agents, never part of an observation or info, and meant for a critic in training.
+    Seats count from the dealer's left on, whoever asks. ``ohhell_env.state`` has ``sections`` and
+    ``decode`` for it, ``docs/observation.md`` explains it.
+
 Action:
     ``Discrete(61 + largest hand size)``, the same codes under all rules: a card is its number, 0 to
     59 (``oh_hell_v0.card_action("TH")``), a bid of b is ``60 + b`` (``bid_action(b)``);
-    ``action_name(a)`` says an action in words. NumPy's and torch's integers are right, too.
+    ``action_name(a)`` says an action in words. NumPy's and torch's integers are right, too. In the
+    universal layout it is ``Discrete(92)``: 87 to 91 are reserved for naming trumps
+    (``trump_action("H")``), which nobody does under the rules of today.
 
 Action mask:
     int8 (A,), 1 for each action that is legal now; all 0 for seats that are not to act and after
@@ -95,7 +104,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
-from ohhell_env.actions import BID_BASE, whole_number
+from ohhell_env.actions import whole_number
 from ohhell_env.engine import batch
 from ohhell_env.engine.encode import new_buffer
 from ohhell_env.engine.layout import ILLEGAL, NOBODY, Event, Rows
@@ -109,6 +118,7 @@ from ohhell_env.observation import Layout, decode, layout_of
 from ohhell_env.pictures.html import game_html
 from ohhell_env.pictures.view import TableView, referee_view, seat_view
 from ohhell_env.rules import Rules, RulesLike, as_rules
+from ohhell_env.state import state_layout_of
 
 View = dict[str, NDArray[np.int8]]
 """What an agent observes: "observation" (L,) and "action_mask" (A,)."""
@@ -195,6 +205,10 @@ class RawOhHell(AECEnv[str, Any, Any]):
         self._reward = check_reward(reward, episode, self.rules)
         self.layout: Layout = layout_of(self.rules, layout, self._game.chosen_size)
         """The arrangement of the observation."""
+        self.state_layout: Layout = state_layout_of(self.rules, layout, self._game.chosen_size)
+        """The arrangement of the state."""
+        self.state_space: spaces.Box = spaces.Box(-128, 127, (self.state_layout.length,), np.int8)
+        """The space that ``state`` is in."""
         self.possible_agents = [f"player_{seat}" for seat in range(self.rules.players)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self._observation_spaces = {agent: self._new_space() for agent in self.possible_agents}
@@ -261,7 +275,7 @@ class RawOhHell(AECEnv[str, Any, Any]):
         self._start_books()
 
     def _check_room(self, hand_size: int) -> None:
-        largest = self._num_actions - BID_BASE - 1
+        largest = self.layout.largest_hand
         if hand_size > largest:
             raise RulesError(
                 f"a first deal of {hand_size} cards: the actions of this environment have room for "
@@ -454,6 +468,22 @@ class RawOhHell(AECEnv[str, Any, Any]):
         if actor not in (seat, NOBODY):
             self._write_view(actor)  # the buffers are the selected agent's
         return view
+
+    def state(self) -> NDArray[np.int8]:
+        """Returns all that there is to know of the table, int8 (S,), the caller's own array.
+
+        All hands, the stock and a trump that is not public yet are in it, so no agent may see it:
+        it is for a critic in training, or a referee. It works at any time after ``reset``, also
+        after the end, and changes nothing. ``ohhell_env.state`` says what it holds.
+
+        Raises:
+            NotResetError: Before the first ``reset``.
+        """
+        if not self._started:
+            raise NotResetError("state() before reset(): call reset() first")
+        buffer = new_buffer(1, self.state_layout.length)
+        batch.write_states(self._state, self._compiled, self.state_layout.compiled(), buffer)
+        return buffer[: self.state_layout.length].copy()
 
     def render(self, seat: int | None = None) -> Any:  # type: ignore[override]
         """Returns the table as text ("ansi") or pixels ("rgb_array"), or prints it ("human").

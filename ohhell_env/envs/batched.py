@@ -19,6 +19,7 @@ from ohhell_env.game import Game, check_episode, check_seed
 from ohhell_env.illegal import explain_illegal
 from ohhell_env.observation import Layout, layout_of
 from ohhell_env.rules import Rules, RulesLike, as_rules
+from ohhell_env.state import state_layout_of
 
 MAX_TABLES = 1_000_000
 """Most tables of one batch; they take about a gigabyte."""
@@ -75,6 +76,7 @@ class BatchedOhHell:
         self.seed = check_seed(secrets.randbits(63) if seed is None else seed)
         self.first_table = check_seed(first_table, "first_table")
         self.layout: Layout = layout_of(self.rules, layout, self.hand_size)
+        self.state_layout: Layout = state_layout_of(self.rules, layout, self.hand_size)
         self._reward = check_reward(reward, self.episode, self.rules)
         self._started = False
         self._allocate()
@@ -99,6 +101,7 @@ class BatchedOhHell:
         """bool (N,): the last step ended a deal."""
         self.dones: NDArray[np.bool_] = np.zeros(tables, np.bool_)
         """bool (N,): the last step ended an episode."""
+        self._states: NDArray[np.int8] | None = None
         self._arrays = (
             observations,
             masks,
@@ -129,6 +132,24 @@ class BatchedOhHell:
         self.seats[:] = self.games["seat"]
         observations, masks = self._arrays[:2]
         batch.observe_all(self.games, self._rules, self._sections, observations, masks)
+
+    @property
+    def states(self) -> NDArray[np.int8]:
+        """int8 (N, S): everything there is to know of each table, hidden from agents.
+
+        Written anew each time it is asked for, always into the same array; a step that nobody asks
+        after costs nothing. ``ohhell_env.state`` says what it holds.
+
+        Raises:
+            NotResetError: Before the first ``reset``.
+        """
+        if not self._started:
+            raise NotResetError("states before reset(): call reset() first")
+        if self._states is None:
+            self._states = new_buffer(self.num_tables, self.state_layout.length)
+        sections = self.state_layout.compiled()
+        batch.write_states(self.games, self._rules, sections, self._states)
+        return _rows(self._states, self.num_tables)
 
     def step(self, actions: NDArray[Any]) -> None:
         """Makes one action at every table, for its acting seat.
@@ -194,6 +215,7 @@ class BatchedOhHell:
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the arrays whose parts are views of each other: a copy would part them."""
         buffers = ("observations", "action_masks", "seats", "_arrays", "_rules", "_sections")
+        buffers += ("_states",)
         plain = {key: value for key, value in self.__dict__.items() if key not in buffers}
         return plain | {name: plain[name].copy() for name in _KEPT}
 

@@ -8,9 +8,11 @@ subclasses mean the same, but reach the raw environment directly and hold no cop
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import Any, NoReturn
+from typing import Any
 
+import numpy as np
 from gymnasium import spaces
+from numpy.typing import NDArray
 from pettingzoo import AECEnv
 from pettingzoo.utils.env import AECIterable, AECIterator
 from pettingzoo.utils.env_logger import EnvLogger
@@ -46,6 +48,7 @@ class _Direct(BaseWrapper[str, Any, Any]):
     _cumulative_rewards: Any = _of_raw("_cumulative_rewards")
     metadata: Any = _of_raw("metadata")
     render_mode: Any = _of_raw("render_mode")
+    state_space: Any = _of_raw("state_space")
     raw: RawOhHell
     """The environment inside."""
 
@@ -85,9 +88,9 @@ class _Direct(BaseWrapper[str, Any, Any]):
         """Returns the action space of an agent, the same object every time."""
         return self.raw.action_space(agent)
 
-    def state(self) -> NoReturn:
-        """Refuses: there is no view of all hands but ``env.unwrapped.game``."""
-        raise NotImplementedError("state(): see env.unwrapped.game for the table with all hands")
+    def state(self) -> NDArray[np.int8]:
+        """Returns what the raw environment's ``state`` returns."""
+        return self.raw.state()
 
     def render(self, seat: int | None = None) -> Any:  # type: ignore[override]
         """Returns or prints the table; see the raw environment's ``render``."""

@@ -37,7 +37,7 @@ def seen(game: Game, seat: int, layout: str = "default") -> dict[str, Any]:
 
 def check_all(game: Game, layout: str) -> None:
     for seat in range(game.players):
-        assert seen(game, seat, layout) == expected_view(game, seat)
+        assert seen(game, seat, layout) == expected_view(game, seat, layout)
 
 
 # ---------------------------------------------------------------- sections and layouts
@@ -64,7 +64,7 @@ def test_universal_layout_is_one_for_all_rules() -> None:
     layouts = {layout_of(rules, "universal") for rules in [*presets, *some_rules(30, 1)]}
     assert len(layouts) == 1
     (layout,) = layouts
-    assert layout.num_actions == 87
+    assert layout.num_actions == 92 and layout.largest_hand == 26
     assert layout.digest != layout_of(presets[0]).digest
 
 

@@ -1,0 +1,129 @@
+"""The state of a table: everything there is to know, hidden from agents.
+
+``env.state()`` and ``BatchedOhHell.states`` give it, for a referee, or for a critic that sees all
+hands while its actors learn. It is a vector of int8 like the observation. All seats are in it in
+one order that does not depend on who asks: place 0 is eldest (the dealer's left), and so on
+clockwise; the dealer comes last. A seat's place is ``(seat - dealer - 1) % players``.
+
+The engine writes it (``engine/encode.py``) by the section table made here, ``decode`` reads by it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import Any
+
+from ohhell_env.engine.encode import STATE_CARD_SECTIONS, STATE_SMALL_SECTIONS
+from ohhell_env.observation import (
+    LAYOUTS,
+    SECTION_MEANINGS,
+    Layout,
+    Reader,
+    check_layout,
+    fitting,
+    markdown_table,
+    not_needed,
+    of_length,
+    read_vector,
+    universal,
+)
+from ohhell_env.rules import Rules, RulesLike, as_rules
+
+_NAMES = (*STATE_CARD_SECTIONS, *STATE_SMALL_SECTIONS)
+
+SECTION_MEANINGS_OF_STATES: dict[str, str] = {
+    **SECTION_MEANINGS,
+    "hands": "for each seat: 1 for each card in its hand",
+    "stock": "1 for each card that was neither dealt nor turned",
+    "turned": "1 at the turned card, or the dealer's shown last card, public or not",
+    "trump": "one of: the suits, no-trump; also while not revealed",
+    "trump_hidden": "1 while the trump is not revealed",
+    "actor": "1 at the seat to act",
+    "has_bid": "1 for each seat that has bid, also while the bids are secret",
+    "bids": "bid of each seat; 0 also where none is made (see has_bid)",
+    "bid_balance": "bids made less hand size, also while the bids are secret",
+}
+"""What the values of each section mean. Seats count clockwise from eldest (0), the dealer last."""
+
+
+def state_layout_of(rules: Rules, name: str = "default", hand_size: int | None = None) -> Layout:
+    """Returns a layout of states for some rules.
+
+    Args:
+        rules: The rules.
+        name: "default", as small as the rules allow, or "universal", one for all rules.
+        hand_size: A hand size outside the schedule that must find room, too.
+
+    Raises:
+        RulesError: Unknown name.
+    """
+    return _universal() if check_layout(name) == "universal" else _default(rules, hand_size)
+
+
+@functools.lru_cache(maxsize=256)
+def _default(rules: Rules, hand_size: int | None) -> Layout:
+    left_out = {"pack", "trump_source", "zero_streak", "deals_ahead", "rules", *not_needed(rules)}
+    if rules.trump.revealed == "before_bidding":
+        left_out.add("trump_hidden")
+    if rules.tie_break not in ("most_exact_bids", "largest_bid_total"):
+        left_out.add("tie_values")
+    if rules.tie_break != "extra_deals":
+        left_out.add("extra_deals")
+    return fitting(rules, hand_size, [name for name in _NAMES if name not in left_out])
+
+
+@functools.cache
+def _universal() -> Layout:
+    return universal(_NAMES)
+
+
+def sections(rules: RulesLike, layout: str = "default") -> list[tuple[str, int, int]]:
+    """Returns ``(name, start, length)`` of every section of the state, in order.
+
+    Args:
+        rules: Rules, a variant's name or a YAML path.
+        layout: "default" or "universal".
+    """
+    return list(state_layout_of(as_rules(rules), layout).sections)
+
+
+def section_table(rules: RulesLike, layout: str = "default") -> str:
+    """Returns the section table as Markdown, with the meaning of each section."""
+    return markdown_table(sections(rules, layout), SECTION_MEANINGS_OF_STATES)
+
+
+def decode(vector: Iterable[int], rules: RulesLike) -> dict[str, Any]:
+    """Returns the table that a state holds, by name.
+
+    Args:
+        vector: A state of either layout (told apart by its length).
+        rules: The rules that it was made under.
+
+    Returns:
+        As ``ohhell_env.observation.decode``, with seats counted clockwise from eldest (0), the
+        dealer last, and with all that is hidden from agents. Instead of "hand", "dealer" and
+        "open_cards": "hands" (card names by seat), "stock" (card names), "trump_hidden", "actor"
+        (None at the end).
+
+    Raises:
+        NotationError: The vector has the length of neither layout, or holds something else than
+            whole numbers from -128 to 127.
+    """
+    rules = as_rules(rules)
+    values = read_vector(vector, "a state")
+    layouts = [state_layout_of(rules, name) for name in LAYOUTS]
+    return _Table(values, rules, of_length(layouts, len(values), rules, "a state")).state()
+
+
+class _Table(Reader):
+    """Reads a state."""
+
+    def state(self) -> dict[str, Any]:
+        """Returns all that it holds, by name."""
+        return self.table() | {
+            "hands": self._cards_by_seat("hands"),
+            "stock": self._cards("stock"),
+            "trump_hidden": bool(self._number("trump_hidden")),
+            "actor": self._seat("actor"),
+        }
