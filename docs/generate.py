@@ -44,6 +44,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "action-codes": environment.action_codes,
     "default-layout": environment.default_layout,
     "universal-layout": environment.universal_layout,
+    "rule-features": environment.rule_features,
+    "default-state": environment.default_state,
     "layers": partial(contributing.section, "Map of layers"),
     "set-up": partial(contributing.section, "Set-up"),
     "style": partial(contributing.section, "Words and style"),

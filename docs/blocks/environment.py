@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from docs.blocks.markdown import prose, table, words
-from ohhell_env.actions import BID_BASE, NUM_ACTIONS, action_name, card_action
+from ohhell_env import state
+from ohhell_env.actions import BID_BASE, NUM_ACTIONS, TRUMP_BASE, action_name, card_action
 from ohhell_env.cards import STANDARD_PACK
-from ohhell_env.observation import layout_of, section_table
+from ohhell_env.observation import layout_of, rule_features_table, section_table
 from ohhell_env.rules import Rules
 
 MANUAL = Path(__file__).resolve().parent.parent.parent / "ohhell_env" / "envs" / "aec.py"
@@ -53,8 +54,10 @@ def _codes() -> Iterator[tuple[str, str]]:
         lowest, highest = (f"{rank}{suit}" for rank in (STANDARD_PACK.ranks[0], "A"))
         yield f"{card_action(lowest)} to {card_action(highest)}", f"`{lowest}` to `{highest}`"
     yield f"{card_action('AS') + 1} to {BID_BASE - 1}", "no card yet"
-    bids = f"`{action_name(BID_BASE)}` to `{action_name(NUM_ACTIONS - 1)}`"
-    yield f"{BID_BASE} to {NUM_ACTIONS - 1}", f"{bids}, as far as the largest hand goes"
+    bids = f"`{action_name(BID_BASE)}` to `{action_name(TRUMP_BASE - 1)}`"
+    yield f"{BID_BASE} to {TRUMP_BASE - 1}", f"{bids}, as far as the largest hand goes"
+    trumps = f"`{action_name(TRUMP_BASE)}` to `{action_name(NUM_ACTIONS - 1)}`"
+    yield f"{TRUMP_BASE} to {NUM_ACTIONS - 1}", f"{trumps}: reserved, in the universal layout only"
 
 
 def default_layout() -> str:
@@ -65,6 +68,18 @@ def default_layout() -> str:
 def universal_layout() -> str:
     """The sections of the universal layout."""
     return _layout("universal")
+
+
+def rule_features() -> str:
+    """What the section ``rules`` of the universal layout holds."""
+    return f"{rule_features_table()}\n"
+
+
+def default_state() -> str:
+    """The sections of the state for Oh Hell with four players."""
+    rules = Rules.preset("oh_hell", 4)
+    length = state.state_layout_of(rules).length
+    return f"{length} values.\n\n{state.section_table(rules)}\n"
 
 
 def _layout(name: str) -> str:

@@ -25,7 +25,7 @@ for name in variants():
         for _ in range(int(sys.argv[1])):
             actions = [chooser.choice(np.flatnonzero(mask)) for mask in tables.action_masks]
             tables.step(np.array(actions))
-            for array in (tables.observations, tables.action_masks, tables.rewards, tables.seats):
+            for array in (tables.observations, tables.action_masks, tables.states, tables.rewards):
                 digest.update(array.tobytes())
         digest.update(tables.games.tobytes())
 print(digest.hexdigest())

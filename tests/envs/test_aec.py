@@ -272,7 +272,7 @@ def test_spaces() -> None:
     assert env.observation_space("player_1")["action_mask"].shape == (71,)
     assert env.observation_space("player_0")["observation"].dtype == np.int8
     universal = oh_hell_v0.env("oh_hell", players=4, layout="universal")
-    assert universal.action_space("player_0").n == 87
+    assert universal.action_space("player_0").n == 92
     assert env.action_space("player_0") is not env.action_space("player_1"), "seeded apart"
 
 

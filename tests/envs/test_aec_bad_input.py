@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from ohhell_env import Game, Rules, oh_hell_v0
+from ohhell_env.cards import Pack
 from ohhell_env.envs.rewards import worst_honest
 from ohhell_env.errors import IllegalActionError, NotationError, OhHellError, RulesError
 from tests.envs.play import legal_of, play_out, play_to_end
@@ -78,6 +79,7 @@ NEVER_ACTIONS = [
     -(2**70),
     63 + 1,  # past the end of the action space
     87,
+    92,
     2**70,
     None,
     1.0,
@@ -303,11 +305,42 @@ def test_names_of_actions() -> None:
         (oh_hell_v0.bid_action, -1),
         (oh_hell_v0.bid_action, 27),
         (oh_hell_v0.bid_action, True),
-        (oh_hell_v0.action_name, 87),
+        (oh_hell_v0.action_name, 92),
+        (oh_hell_v0.trump_action, "X"),
+        (oh_hell_v0.trump_action, "heart" * 1000),
+        (oh_hell_v0.trump_action, 2),
+        (oh_hell_v0.trump_action, None),
         (oh_hell_v0.action_name, -1),
     ]:
         with pytest.raises(NotationError):
             call(bad)
+
+
+@pytest.mark.parametrize("action", range(87, 92))
+def test_codes_kept_for_naming_trumps_are_refused(action: int) -> None:
+    """They are in the universal action space already, and no rules of today ask for them."""
+    env = oh_hell_v0.env(PLAIN, layout="universal")
+    env.reset(seed=1)
+    for step in range(6):  # the bids, and some cards
+        mask = env.last()[0]["action_mask"]
+        assert mask.shape == (92,) and not mask[87:].any()
+        before = everything(env)
+        with pytest.raises(IllegalActionError, match="names a trump suit.*legal"):
+            env.step(action)
+        assert everything(env) == before
+        env.step(int(np.flatnonzero(mask)[step % mask.sum()]))
+
+
+def test_names_of_trumps() -> None:
+    names = [oh_hell_v0.action_name(action) for action in range(87, 92)]
+    assert names == ["trump C", "trump D", "trump H", "trump S", "trump NT"]
+    assert [oh_hell_v0.trump_action(name.split()[1]) for name in names] == list(range(87, 92))
+    assert oh_hell_v0.trump_action("nt") == 91
+    two_suits = Pack(suits=("A", "B"))
+    assert oh_hell_v0.action_name(88, two_suits) == "trump B"
+    for action in (89, 90):
+        with pytest.raises(NotationError, match="not in the pack"):
+            oh_hell_v0.action_name(action, two_suits)
 
 
 # ---------------------------------------------------------------- illegal="terminate"
