@@ -4,6 +4,9 @@ Cards are their own numbers (0 to 59), a bid of b is ``60 + b``. Codes 87 to 91 
 trumps (four suits and no-trump), which no rules ask for yet.
 """
 
+# Reads what users hand over: types are checked here, not believed.
+# pyright: reportUnnecessaryIsInstance=false
+
 from __future__ import annotations
 
 import operator

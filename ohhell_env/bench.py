@@ -73,7 +73,7 @@ def _engine() -> Work:
     return lambda seconds: _until(seconds, lambda: play_random_deals(games, rules, choosers, 2000))
 
 
-def _batched(layout: str) -> Work:
+def _batched(layout: str, states: bool = False) -> Work:
     tables = BatchedOhHell(TABLES, _RULES, seed=1, layout=layout)
     choosers, actions = new_games(1), np.zeros(TABLES, np.int64)
     batch.seed_tables(choosers, np.uint64(2), np.uint64(0))
@@ -85,6 +85,8 @@ def _batched(layout: str) -> Work:
             choose_random(tables.games, choosers, actions)
             start = time.process_time()
             tables.step(actions)
+            if states:
+                _ = tables.states
             spent += time.process_time() - start
             count += TABLES
         return count, spent
@@ -163,6 +165,7 @@ def _lines(others: bool) -> Iterator[Line]:
     yield Line("engine", "random play inside the engine", _engine())
     yield Line("batch", f"BatchedOhHell.step, {TABLES} tables", _batched("default"))
     yield Line("batch_universal", "  the same, universal layout", _batched("universal"))
+    yield Line("batch_states", "  the same, default layout and states", _batched("default", True))
     yield Line("aec", "AEC loop, env()", _aec("env"))
     yield Line("aec_raw", "AEC loop, raw_env()", _aec("raw_env"))
     yield Line("aec_sample", "AEC loop, env(), action_space.sample(mask)", _aec("env", True))

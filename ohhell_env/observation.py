@@ -184,8 +184,8 @@ def not_needed(rules: Rules) -> set[str]:
     plans = schedule.deal_plans(rules)
     turns = {TrumpSource.TURNED_CARD, TrumpSource.DEALER_CARD} & {plan.trump for plan in plans}
     turns |= {rules.trump.method} & {"turn_up", "dealer_last_card"}
-    blind = rules.blind_one_card != "never"
-    return (set() if turns else {"turned"}) | (set() if blind else {"blind"})
+    found = {"turned": not turns, "blind": rules.blind_one_card == "never"}
+    return {name for name, needless in found.items() if needless}
 
 
 def fitting(rules: Rules, hand_size: int | None, names: Iterable[str]) -> Layout:
@@ -486,7 +486,7 @@ class _View(Reader):
             "open_cards": self._open_cards(),
         }
         if "points" in self.part:
-            found["points"] = self._wide_pairs("points")[: found["hand_size"] + 1]
+            found["points"] = self._wide_pairs("points")[: self._number("hand_size") + 1]
         return found
 
     def _open_cards(self) -> dict[int, str]:

@@ -220,6 +220,8 @@ def test_broken_cards(saved: Path, text: str, expected: str) -> None:
         ({"rules": 7}, "cannot be played"),
         ({"layout": {"name": "cosy", "digest": "x"}}, "layout 'cosy'"),
         ({"layout": {"name": "default", "digest": "0123"}}, "'0123'.*train it anew"),
+        # the universal layout before it told all rules apart
+        ({"layout": {"name": "universal", "digest": "1c474f9dffea"}}, "1c474.*train it anew"),
         ({"layout": None}, "incomplete or broken"),
         ({"hand_size": 400}, "hand_size 400"),
         ({"hand_size": True}, "hand_size True"),

@@ -325,7 +325,7 @@ def test_codes_kept_for_naming_trumps_are_refused(action: int) -> None:
         mask = env.last()[0]["action_mask"]
         assert mask.shape == (92,) and not mask[87:].any()
         before = everything(env)
-        with pytest.raises(IllegalActionError, match="names a trump suit.*legal"):
+        with pytest.raises(IllegalActionError, match=r"names a trump suit.*legal"):
             env.step(action)
         assert everything(env) == before
         env.step(int(np.flatnonzero(mask)[step % mask.sum()]))
