@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from agents import zoo
 from agents.base import Agent
 from agents.counterfactual import CounterfactualAgent
-from agents.folders import CARD, LEARNED, kind_of, read_card
+from agents.folders import CARD, LEARNED, WHOLE, kind_of, read_card
 from agents.heuristic import HeuristicAgent
 from agents.imported import is_import, make_imported
 from agents.process import ProcessAgent, ProgramError, make_program
@@ -20,6 +21,8 @@ from agents.random_agent import RandomAgent
 from agents.saved import AgentPath, as_path, is_there, read_state
 from agents.search import SearchAgent
 from agents.search_settings import SearchSettings, read_settings
+from agents.two_part import PARTS, TwoPartAgent, read_parts
+from agents.two_part import PREFIX as TWO_PARTS
 from ohhell_env.errors import CheckpointError, OhHellError, nearest
 
 __all__ = [
@@ -32,7 +35,9 @@ __all__ = [
     "RandomAgent",
     "SearchAgent",
     "SearchSettings",
+    "TwoPartAgent",
     "load",
+    "load_part",
     "make",
 ]
 
@@ -46,14 +51,17 @@ AGENTS: dict[str, type[Agent]] = {
 PROCESS = "process:"
 SEARCH = "search"
 
+_Loader = Callable[[AgentPath, int | None], Agent]
+
 
 def make(spec: str | Path, seed: int | None = None, **settings: Any) -> Agent:
     """Returns a player.
 
     Args:
         spec: A name ("random", "heuristic", "search", "search:worlds=50,inference=false": see
-            ``SearchSettings``), a trained player that comes along ("zoo:universal"), the path of a
-            checkpoint or a saved player, a Python
+            ``SearchSettings``), a trained player that comes along ("zoo:universal"), a player of
+            two parts ("parts:bids=heuristic,cards=zoo:universal": see ``read_parts``), the path of
+            a checkpoint or a saved player, a Python
             class ("module:Class", whose code then runs), or a program with its arguments
             ("process:./my_bot --level 3", "process:time_limit_ms=2000:./my_bot --level 3").
         seed: Starts the player's own random numbers; None: taken from the system.
@@ -63,8 +71,14 @@ def make(spec: str | Path, seed: int | None = None, **settings: Any) -> Agent:
     Raises:
         OhHellError: No such player (the nearest name is offered) and no such file, or settings that
             it does not have.
-        CheckpointError: A file that holds no player.
+        CheckpointError: A file that holds no player, or a part of one.
     """
+    return _make(spec, seed, settings, load)
+
+
+def _make(
+    spec: str | Path, seed: int | None, settings: Mapping[str, Any], loader: _Loader
+) -> Agent:
     if not isinstance(spec, str | Path) or not spec:
         raise OhHellError(
             f"a player is a name ({', '.join(AGENTS)}), a checkpoint's path, 'module:Class' or "
@@ -72,7 +86,7 @@ def make(spec: str | Path, seed: int | None = None, **settings: Any) -> Agent:
         )
     name = str(spec)
     if name.startswith(zoo.PREFIX) and not settings:
-        return load(zoo.place_of(name), seed)
+        return loader(zoo.place_of(name), seed)
     if name.startswith(PROCESS):
         return make_program(name.removeprefix(PROCESS), seed, settings)
     kind, _, text = name.partition(":")
@@ -80,10 +94,12 @@ def make(spec: str | Path, seed: int | None = None, **settings: Any) -> Agent:
         return SearchAgent(seed, read_settings(text, settings))
     if settings:
         raise OhHellError(f"player {name!r} has no setting {next(iter(settings))!r}: it has none")
+    if name.startswith(TWO_PARTS):
+        return _make_parts(name.removeprefix(TWO_PARTS), seed)
     if name in AGENTS:
         return AGENTS[name](seed)
     if is_there(Path(name)):
-        return load(name, seed)
+        return loader(name, seed)
     if is_import(name):
         return make_imported(name, seed)
     looks_like_path = isinstance(spec, Path) or any(sign in name for sign in "/\\.")
@@ -94,12 +110,44 @@ def make(spec: str | Path, seed: int | None = None, **settings: Any) -> Agent:
     )
 
 
+def _make_parts(text: str, seed: int | None) -> TwoPartAgent:
+    """Returns a player of two parts, each made by its name."""
+    names = read_parts(text)
+    made: dict[str, Agent] = {}
+    try:
+        for part in PARTS:
+            made[part] = _make(names[part], seed, {}, load_part)
+    except OhHellError as error:
+        for agent in made.values():
+            agent.close()
+        raise type(error)(f"player {(TWO_PARTS + text)[:80]!r}: {error}") from None
+    return TwoPartAgent(**made, seed=seed, names=names)
+
+
 def load(path: AgentPath, seed: int | None = None) -> Agent:
     """Returns a player from where it was saved; nothing in the file is run.
 
     Args:
         path: A checkpoint's folder, or the file of a saved player.
         seed: Starts its random numbers anew; None: as they were saved.
+
+    Raises:
+        CheckpointError: There is no player, a broken one, or a network that learned the bids or the
+            cards only.
+    """
+    agent = load_part(path, seed)
+    part = getattr(agent, "part", WHOLE)
+    if agent.kind == LEARNED and part != WHOLE:
+        raise CheckpointError(
+            f"{path}: this network learned the {part} only, and never the rest of the game; name "
+            f"who does the rest: {TWO_PARTS}"
+            + ",".join(f"{each}={path if each == part else 'PLAYER'}" for each in PARTS)
+        )
+    return agent
+
+
+def load_part(path: AgentPath, seed: int | None = None) -> Agent:
+    """As ``load``, but also a network that learned the bids or the cards only.
 
     Raises:
         CheckpointError: There is no player, or a broken one.
@@ -117,14 +165,15 @@ def load(path: AgentPath, seed: int | None = None) -> Agent:
         if isinstance(agent, SearchAgent):
             return SearchAgent(seed, agent.settings)
         return type(agent)(seed)
-    kind, known = kind_of(read_card(path)), (CounterfactualAgent.kind, LEARNED)
-    if kind not in known:
+    kind = kind_of(read_card(path))
+    for known in (CounterfactualAgent, TwoPartAgent):
+        if kind == known.kind:
+            return known.load(path, seed=seed)
+    if kind != LEARNED:
         raise CheckpointError(
-            f"{path / CARD}: holds a player of kind {str(kind)[:80]!r}; {known[0]!r} and "
-            f"{known[1]!r} are known"
+            f"{path / CARD}: holds a player of kind {str(kind)[:80]!r}; "
+            f"{CounterfactualAgent.kind!r} and {LEARNED!r} are known, and {TwoPartAgent.kind!r}"
         )
-    if kind == CounterfactualAgent.kind:
-        return CounterfactualAgent.load(path, seed=seed)
     try:
         from agents.learned import LearnedAgent
     except ModuleNotFoundError as error:

@@ -11,9 +11,12 @@ import torch
 import ohhell_env
 from agents.arrangement import INPUTS
 from agents.folders import (
+    BIDS,
     CARD,
+    CARDS,
     LEARNED,
     WEIGHTS,
+    WHOLE,
     Weights,
     digest_of,
     kind_of,
@@ -42,6 +45,9 @@ class Checkpoint:
     """"default" or "universal"."""
     hand_size: int | None = None
     """The only hand size that it was trained with; None: those of the schedule."""
+    part: str = WHOLE
+    """What it learned: "both", "bids" or "cards". Such a part plays beside another player, see
+    ``agents.two_part``."""
 
     @property
     def layout(self) -> Layout:
@@ -55,7 +61,7 @@ def save_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
     Raises:
         CheckpointError: At the place there is something that is no checkpoint.
     """
-    about = {
+    about: dict[str, Any] = {
         "rules": checkpoint.rules.to_dict(),
         "hand_size": checkpoint.hand_size,
         "layout": {"name": checkpoint.layout_name, "digest": checkpoint.layout.digest},
@@ -65,6 +71,8 @@ def save_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
             "told_rules": checkpoint.network.told_rules,
         },
     }
+    if checkpoint.part != WHOLE:
+        about["part"] = checkpoint.part
     write_folder(path, LEARNED, about, _weights_of(checkpoint.network))
 
 
@@ -107,7 +115,12 @@ def _assemble(path: Path, card: dict[str, Any]) -> Checkpoint:
     network = Network(layout, hidden, fresh=False, rules=rules if told else None)
     network.load_state_dict({name: torch.from_numpy(value) for name, value in weights.items()})
     network.requires_grad_(False)
-    return Checkpoint(network, rules, layout.name, card["hand_size"])
+    part = card.get("part", WHOLE)
+    if part not in (WHOLE, BIDS, CARDS):
+        raise CheckpointError(
+            f"{file}: part {str(part)[:80]!r}; {WHOLE!r}, {BIDS!r} or {CARDS!r} is allowed"
+        )
+    return Checkpoint(network, rules, layout.name, card["hand_size"], part)
 
 
 def _rules_and_layout(file: Path, card: dict[str, Any]) -> tuple[Rules, Layout]:

@@ -30,6 +30,11 @@ INPUTS = "reckoning-1"
 """Name of what the models are told; when ``chances.py`` or ``evidence.py`` change, so must it."""
 _NETS = tuple(name for name in MODELS.names or () if name != "corrected")
 _SIZES = {name: MODELS[name].shape for name in _NETS}
+_LARGEST_INPUT = 1e6
+"""No input of the networks comes near: most are shares and counts."""
+_OVERFLOW = float(np.finfo(np.float32).max)
+_MOST_CHANCE = _OVERFLOW**0.5
+"""The chances of cards square what their network says."""
 
 
 class CounterfactualAgent(HeuristicAgent):
@@ -78,7 +83,8 @@ class CounterfactualAgent(HeuristicAgent):
         """Returns the player of a folder; nothing in its files is run.
 
         Raises:
-            CheckpointError: Not such a player, broken, or of another version.
+            CheckpointError: Not such a player, broken, of another version, or with weights so large
+                that what its networks say is no number.
         """
         path = as_path(path)
         card = read_card(path)
@@ -94,11 +100,46 @@ class CounterfactualAgent(HeuristicAgent):
             )
         about = card.get("trained")
         weights = read_weights(path, card.get("weights_sha256"), _SIZES)
+        _check_bounds(path, weights)
         return cls(_models_of(weights), about if isinstance(about, dict) else None, seed)
 
 
 def _weights_of(models: Rows) -> Weights:
     return {name: np.asarray(models[0][name], np.float32) for name in _NETS}
+
+
+def _check_bounds(path: AgentPath, weights: Weights) -> None:
+    """Refuses weights with which a network's sums can leave the range of a float32.
+
+    The engine does not look again: of sums that are no numbers none is the best, so the player
+    would bid 0 whatever it held. What is checked is the largest sum that is possible at all.
+    """
+    most = {name: np.abs(value).astype(np.float64) for name, value in weights.items()}
+    seen = _LARGEST_INPUT
+    bounds: dict[str, tuple[float, float]] = {}
+    for name in ("card", "bid"):
+        choice, number = most[f"{name}_choice"].sum(axis=0), most[f"{name}_number"].max(axis=0)
+        base = most[f"{name}_situation"].sum(axis=0) * seen + most[f"{name}_table"].sum(axis=0)
+        wide = base + most[f"{name}_bias"] + choice * seen + number
+        narrow = wide @ most[f"{name}_middle"] + most[f"{name}_middle_bias"]
+        out = narrow @ most[f"{name}_out"]
+        bounds[f"correction of {name}s"] = max(wide.max(), narrow.max(), out), _OVERFLOW
+    for name, inputs in (("later", ("situation", "want", "card")), ("now", ("situation", "card"))):
+        sums = [most[f"{name}_{each}"].sum(axis=0) * seen for each in inputs]
+        hidden = np.sum(sums, axis=0) + most[f"{name}_bias"]
+        out = hidden @ most[f"{name}_out"] + most[f"{name}_end"]
+        bounds["chances of cards"] = max(hidden.max(), out), _MOST_CHANCE
+        _refuse(path, bounds)
+
+
+def _refuse(path: AgentPath, bounds: Mapping[str, tuple[float, float]]) -> None:
+    """Raises CheckpointError where the largest sum that is possible is above its limit."""
+    for name, (bound, limit) in bounds.items():
+        if not bound < limit:
+            raise CheckpointError(
+                f"{path}: its weights are so large that its {name} can leave what a float32 holds; "
+                "they are broken: load another checkpoint, or train it anew"
+            )
 
 
 def _models_of(weights: Weights) -> Rows:

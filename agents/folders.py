@@ -7,12 +7,13 @@ not fit is refused with a ``CheckpointError``. Folders are written whole or not 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ VERSION = 1
 """Version of the format; another one is refused."""
 LEARNED = "learned"
 """The kind of a network fitted by PPO or by distillation: the only one that needs torch."""
+WHOLE, BIDS, CARDS = "both", "bids", "cards"
+"""What a player decides: everything, or one of the two parts of the game."""
 CARD, WEIGHTS = "agent.json", "weights.safetensors"
 _HINT = f"; a checkpoint is a folder with {CARD} and {WEIGHTS}"
 _MAX_CARD = 1 << 20  # bytes; a card needs a few thousand
@@ -61,6 +64,25 @@ def write_folder(path: AgentPath, kind: str, about: Mapping[str, Any], weights: 
     Raises:
         CheckpointError: At the place there is something that is no checkpoint.
     """
+    packed = _packed(weights)
+    digest = hashlib.sha256(packed).hexdigest()
+    with replacing(path) as folder:
+        _write(folder / WEIGHTS, packed)
+        write_card(folder, kind, {**about, "weights_sha256": digest})
+
+
+@contextlib.contextmanager
+def replacing(path: AgentPath) -> Iterator[Path]:
+    """Gives an empty folder to write a player into, and puts it at its place when that is done.
+
+    An older player at that place is replaced; where writing fails, it stays.
+
+    Args:
+        path: The place.
+
+    Raises:
+        CheckpointError: At the place there is something that is no checkpoint.
+    """
     path = as_path(path)
     if path.exists() and not (path / CARD).is_file():
         raise CheckpointError(f"{path}: is there already and no checkpoint; choose another place")
@@ -69,27 +91,35 @@ def write_folder(path: AgentPath, kind: str, about: Mapping[str, Any], weights: 
     shutil.rmtree(beside, ignore_errors=True)
     beside.mkdir()
     try:
-        _write_files(beside, kind, about, _packed(weights))
+        yield beside
         _swap(beside, path)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def _write_files(folder: Path, kind: str, about: Mapping[str, Any], weights: bytes) -> None:
+def write_card(folder: Path, kind: str, about: Mapping[str, Any]) -> None:
+    """Writes what a player says about itself into its folder.
+
+    Args:
+        folder: The folder.
+        kind: What kind of player it is, as in ``Agent.kind``.
+        about: What else is to be known of it: plain data.
+    """
     card = {
         "format": FORMAT,
         "version": VERSION,
         "kind": kind,
         "ohhell_env": ohhell_env.__version__,
         **about,
-        "weights_sha256": hashlib.sha256(weights).hexdigest(),
     }
-    text = json.dumps(card, indent=1) + "\n"
-    for name, content in ((WEIGHTS, weights), (CARD, text.encode())):
-        with naming(folder / name), (folder / name).open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+    _write(folder / CARD, (json.dumps(card, indent=1) + "\n").encode())
+
+
+def _write(path: Path, content: bytes) -> None:
+    with naming(path), path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _swap(beside: Path, path: Path) -> None:

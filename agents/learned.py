@@ -11,9 +11,10 @@ from torch import Tensor
 
 from agents.base import Actions, Agent, Bytes, Words
 from agents.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, weights_digest
-from agents.folders import LEARNED
+from agents.folders import BIDS, LEARNED, WHOLE
 from agents.network import choose
 from agents.saved import AgentPath
+from ohhell_env.actions import BID_BASE
 from ohhell_env.errors import CheckpointError
 from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules, RulesLike, as_rules
@@ -37,6 +38,11 @@ class LearnedAgent(Agent):
     def layout_name(self) -> str:
         """Layout of the observations that it reads, "default" or "universal"."""
         return self.checkpoint.layout_name
+
+    @property
+    def part(self) -> str:
+        """What it learned, and may be asked: "both", "bids" or "cards"."""
+        return self.checkpoint.part
 
     def begin(self, rules: RulesLike, seat: int | None = None) -> None:
         """Takes a seat at a table.
@@ -73,9 +79,10 @@ class LearnedAgent(Agent):
         """Returns the action codes (B,); see ``Agent.choose``.
 
         Raises:
-            CheckpointError: Observations of another length than the network reads, or weights so
-                large that its answer is no number.
+            CheckpointError: Observations of another length than the network reads, a decision of
+                the part that it did not learn, or weights so large that its answer is no number.
         """
+        self._check_part(action_masks)
         network = self.checkpoint.network
         wanted = (network.num_observed, network.num_actions)
         sizes = (observations.shape[1], action_masks.shape[1])
@@ -91,6 +98,18 @@ class LearnedAgent(Agent):
             log_probs = network.log_probs(views, masks, self.rules or self.checkpoint.rules)
         _check_sound(log_probs, masks)
         return choose(log_probs, None if deterministic else words)
+
+    def _check_part(self, action_masks: Bytes) -> None:
+        """Refuses decisions that the network was never trained for."""
+        if self.part == WHOLE:
+            return
+        bidding = action_masks[:, BID_BASE:].any(axis=1)
+        if (bidding != (self.part == BIDS)).any():
+            other = "a card" if self.part == BIDS else "a bid"
+            raise CheckpointError(
+                f"this network learned the {self.part} only and was asked for {other}; play it "
+                "beside another player: agents.make('parts:bids=PLAYER,cards=PLAYER')"
+            )
 
     def save(self, path: AgentPath) -> None:
         """Writes the checkpoint as a folder, whole or not at all."""

@@ -26,6 +26,8 @@ class Difference:
     high: float
     fault: str = ""
     """The first mistake of one of the players; random moves were played in place of mistakes."""
+    by_field: bool = False
+    """Whether the field made it, and the player none."""
 
     def __str__(self) -> str:
         return f"{self.mean:+.2f} ±{(self.high - self.low) / 2:.2f}"
@@ -48,7 +50,12 @@ def measure(
     blocks = play_pairing(Deals(rules, seed, hand_size), one, others, 0, deals)
     mean, ends = interval(differences(blocks))
     assert ends is not None, "two deals or more have an interval"
-    return Difference(mean, *ends, one.first_fault or others.first_fault)
+    return Difference(
+        mean,
+        *ends,
+        one.first_fault or others.first_fault,
+        not one.first_fault and others.faults > 0,
+    )
 
 
 def check_fields(names: Sequence[str], tables: Sequence[Rules], seed: int) -> None:
@@ -72,10 +79,27 @@ def check_fields(names: Sequence[str], tables: Sequence[Rules], seed: int) -> No
             raise RulesError(f"report.against: {error}") from None
 
 
+def warn_of_faults(field: str, found: Difference) -> None:
+    """Warns where a measurement is none of the players that it names.
+
+    Args:
+        field: The name of the field.
+        found: What was measured.
+    """
+    if found.fault:
+        warnings.warn(
+            f"points over {field[:80]!r} are not what they seem: "
+            f"{'the field' if found.by_field else 'the newest player'} made mistakes, in whose "
+            f"place random moves were played; the first: {found.fault[:200]}",
+            stacklevel=3,
+        )
+
+
 def averaged(found: Sequence[Difference]) -> Difference:
     """Returns the mean of measurements on different deals, each counted alike."""
     mean = sum(each.mean for each in found) / len(found)
     half = math.sqrt(sum((each.high - each.low) ** 2 for each in found)) / 2 / len(found)
     if len(found) == 1:
         return found[0]
-    return Difference(mean, mean - half, mean + half)
+    first = next((each for each in found if each.fault), found[0])
+    return Difference(mean, mean - half, mean + half, first.fault, first.by_field)

@@ -13,14 +13,10 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from agents import make
 from agents.base import Agent
-from agents.checkpoint import Checkpoint, load_checkpoint
-from agents.learned import LearnedAgent
-from agents.network import Network
 from train.board import Board
 from train.config import PAST, Config
-from train.parts import TwoPartAgent
-from train.progress import Difference, averaged, measure
-from train.run_directory import CHECKPOINTS, Counters, RunDirectory
+from train.progress import Difference, averaged, measure, warn_of_faults
+from train.run_directory import CHECKPOINTS, Counters, RunDirectory, checkpoint_in
 from train.selfplay import SelfPlayPPO
 
 _LOSSES = {
@@ -136,7 +132,8 @@ class Reporter(BaseCallback):
             field = self._field(name)
             if field is not None:
                 with field:
-                    found[name] = self._difference(_player(network, config), field)
+                    found[name] = self._difference(self.run.player(network, config), field)
+                warn_of_faults(name, found[name])
         counters.measured = counters.decisions
         counters.scores = {name: [d.mean, d.low, d.high] for name, d in found.items()}
         marks = [found[name].mean for name in found if name != PAST]  # that one moves itself
@@ -152,11 +149,14 @@ class Reporter(BaseCallback):
         if name != PAST:
             return make(name, self.config.report.seed)
         folder = self.run.past_self(self.counters.decisions // 2)
-        return None if folder is None else _player(load_checkpoint(folder).network, self.config)
+        if folder is None:
+            return None
+        return self.run.player(checkpoint_in(folder, self.config.learn).network, self.config)
 
     def _difference(self, player: Agent, field: Agent) -> Difference:
         config, report = self.config, self.config.report
-        deals = min(report.deals, report.slow_deals) if field.one_by_one else report.deals
+        slow = field.one_by_one or player.one_by_one
+        deals = min(report.deals, report.slow_deals) if slow else report.deals
         with warnings.catch_warnings():
             if config.more_players:  # it was trained for all of them
                 warnings.filterwarnings("ignore", "trained for", UserWarning)
@@ -194,14 +194,3 @@ class Reporter(BaseCallback):
 def _written(value: float | None) -> str:
     """Returns a loss for the metrics: nothing where there is none, or none that says anything."""
     return "" if value is None or not math.isfinite(value) else f"{value:.6g}"
-
-
-def _player(network: Network, config: Config) -> Agent:
-    """Returns the player that a run trains: a network, with another player for what is left."""
-    checkpoint = Checkpoint(network, config.resolved_rules(), config.layout, config.hand_size)
-    learned = LearnedAgent(checkpoint, seed=0)
-    if config.learn == "both":
-        return learned
-    rest = make(config.rest, config.report.seed)
-    bids, cards = (learned, rest) if config.learn == "bids" else (rest, learned)
-    return TwoPartAgent(bids, cards, seed=0)

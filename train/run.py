@@ -55,6 +55,7 @@ def _go_on(run: RunDirectory, quiet: bool) -> Counters:
         return counters
     torch.set_num_threads(1)  # with others on the machine, two threads are slower than one
     _check_size(config)
+    run.check_others(config)
     ppo = SelfPlayPPO(config, tables_of(config), run.start(config))
     run.restore_state(ppo)
     run.cut_metrics(counters.decisions)

@@ -34,9 +34,14 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from agents.base import write_whole
+from agents import make
+from agents.base import Agent
 from agents.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, weights_digest
+from agents.folders import WHOLE, kind_of, read_card
+from agents.learned import LearnedAgent
 from agents.network import Network
+from agents.saved import write_whole
+from agents.two_part import PARTS, TwoPartAgent
 from ohhell_env.errors import CheckpointError, OhHellError
 from ohhell_env.observation import layout_of
 from train.config import Config
@@ -48,6 +53,9 @@ from train.selfplay import SelfPlayPPO
 
 METRICS, STATE = "metrics.csv", "state.safetensors"
 CHECKPOINTS, POOL, BOARD = "checkpoints", "pool", "tensorboard"
+
+
+_LEARNS = {WHOLE: "bids and cards", **{part: f"the {part}" for part in PARTS}}
 
 
 class MetricsError(OhHellError):
@@ -76,10 +84,17 @@ class RunDirectory(RunFolder):
     """A folder with a run in it; see the module's docstring for what it holds."""
 
     settings = Config
+    _rest: Agent | None = None
+    """Who decides what the network does not learn, once it has been asked for."""
 
     def _bring(self, config: Config) -> None:
         if config.start is not None:
-            save_checkpoint(self.path / START, load_checkpoint(config.start))
+            folder = Path(config.start)
+            save_checkpoint(self.path / START, checkpoint_in(folder, config.learn))
+
+    def others(self, config: Config) -> list[str]:
+        """Returns the names of the guests, and of the player that decides the rest."""
+        return [*config.opponents.fixed(), *([] if config.learn == WHOLE else [config.rest])]
 
     @classmethod
     def open(cls, path: Path) -> RunDirectory:
@@ -161,9 +176,23 @@ class RunDirectory(RunFolder):
 
     def save_network(self, network: Network, config: Config, name: str) -> None:
         """Writes a network as a player that ``agents.load`` reads."""
-        rules = config.resolved_rules()
-        checkpoint = Checkpoint(network, rules, config.layout, config.hand_size)
-        save_checkpoint(self.path / name, checkpoint)
+        player = self.player(network, config)
+        if isinstance(player, TwoPartAgent):
+            player.save(self.path / name, whole=False)  # the rest may be somebody else's code
+        else:
+            player.save(self.path / name)
+
+    def player(self, network: Network, config: Config) -> Agent:
+        """Returns the player that a run trains: a network, with another one for the rest."""
+        rules, part = config.resolved_rules(), config.learn
+        checkpoint = Checkpoint(network, rules, config.layout, config.hand_size, part)
+        learned = LearnedAgent(checkpoint, seed=0)
+        if part == WHOLE:
+            return learned
+        if self._rest is None:  # made once: its files may change while the run goes on
+            self._rest = make(config.rest, config.report.seed)
+        rest = next(each for each in PARTS if each != part)
+        return TwoPartAgent(**{part: learned, rest: self._rest}, seed=0, names={rest: config.rest})
 
     def past_self(self, decisions: int) -> Path | None:
         """Returns the newest saved player of at most so many decisions, if there is any."""
@@ -203,13 +232,15 @@ class RunDirectory(RunFolder):
                 self.save_network(network, config, f"{POOL}/{folder.name}")
         return digests
 
-    def _restore_pool(self, pool: Pool, past: Mapping[str, str], beaten: torch.Tensor) -> None:
+    def _restore_pool(
+        self, pool: Pool, past: Mapping[str, str], beaten: torch.Tensor, config: Config
+    ) -> None:
         networks: list[Network] = []
         for name, digest in past.items():
             folder = self.path / POOL / name
             if not _is_player(folder, digest):
                 raise self._broken_state(f"{folder} is not the past self that it names")
-            networks.append(load_checkpoint(folder).network)
+            networks.append(checkpoint_in(folder, config.learn).network)
         pool.restore(networks, [int(name) for name in past], beaten.numpy())
 
     def counters(self) -> Counters:
@@ -235,7 +266,8 @@ class RunDirectory(RunFolder):
             return
         tensors, notes = self._read_state()
         then, now = notes["made_with"], _made_with(ppo.config)
-        changed = [name for name, value in now.items() if then.get(name) != value]
+        # Older versions did not write down all of them.
+        changed = [name for name, value in now.items() if then.get(name, value) != value]
         if changed:
             raise CheckpointError(
                 f"{self.path / CONFIG}: {', '.join(changed)} changed since {STATE} was saved; put "
@@ -244,7 +276,8 @@ class RunDirectory(RunFolder):
         try:
             put_back(ppo, tensors, notes)
             if ppo.tables.company.pool is not None:
-                self._restore_pool(ppo.tables.company.pool, notes["pool"], tensors["pool.beaten"])
+                beaten = tensors["pool.beaten"]
+                self._restore_pool(ppo.tables.company.pool, notes["pool"], beaten, ppo.config)
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise self._broken_state(f"it does not fit {CONFIG}: {error}") from None
 
@@ -272,7 +305,7 @@ class RunDirectory(RunFolder):
 def _made_with(config: Config) -> dict[str, Any]:
     """Returns the settings that a saved state cannot go on without."""
     names = {"rules", "players", "hand_size", "layout", "tables", "opponents", "network"}
-    names |= {"more_players", "pool", "learn", "rest", "start"}
+    names |= {"more_players", "pool", "learn", "rest", "start", "seed"}
     return config.resolved().model_dump(mode="json", include=names)
 
 
@@ -282,7 +315,12 @@ def start_of(config: Config, folder: Path) -> Network:
     Raises:
         CheckpointError: It cannot be read, or is no network of the run's shape.
     """
-    checkpoint = load_checkpoint(folder)
+    checkpoint = checkpoint_in(folder, config.learn)
+    if checkpoint.part not in (WHOLE, config.learn):
+        raise CheckpointError(
+            f"{folder}: learned the {checkpoint.part} only, this run learns {_LEARNS[config.learn]}"
+            f"; set learn={checkpoint.part}, or begin as another checkpoint"
+        )
     layout = layout_of(config.resolved_rules(), config.layout, config.hand_size)
     then = checkpoint.rules
     if checkpoint.layout.digest != layout.digest:
@@ -300,10 +338,34 @@ def start_of(config: Config, folder: Path) -> Network:
     return checkpoint.network
 
 
+def checkpoint_in(folder: Path, learn: str) -> Checkpoint:
+    """Returns the network of a player that a run saved, or that a run is to begin as.
+
+    Args:
+        folder: Its folder.
+        learn: What is wanted of a player of two parts: "bids" or "cards"; "both": it must be whole.
+
+    Raises:
+        CheckpointError: It cannot be read, or that part is no network.
+    """
+    if kind_of(read_card(folder)) != TwoPartAgent.kind:
+        return load_checkpoint(folder)
+    if learn == WHOLE:
+        raise CheckpointError(
+            f"{folder}: is a player of two parts, of which a run can begin as one: set learn=bids "
+            "or learn=cards, or begin as another checkpoint"
+        )
+    part = folder / learn
+    if not part.is_dir():
+        raise CheckpointError(f"{folder}: its {learn} are not decided by a network")
+    return load_checkpoint(part)
+
+
 def _is_player(folder: Path, digest: str | None = None) -> bool:
-    """Whether a folder holds a whole player, of these weights if any are named."""
-    try:
-        network = load_checkpoint(folder).network
-    except OhHellError:
-        return False
-    return digest is None or weights_digest(network) == digest
+    """Whether a folder holds a player with a network, of these weights if any are named."""
+    for learn in (WHOLE, *PARTS):
+        with contextlib.suppress(OhHellError):
+            network = checkpoint_in(folder, learn).network
+            if digest is None or weights_digest(network) == digest:
+                return True
+    return False

@@ -10,16 +10,18 @@ import json
 import platform
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+import agents
 import ohhell_env
 from agents.base import write_whole
-from ohhell_env.errors import RulesError
+from ohhell_env.errors import CheckpointError, RulesError
 from train.locks import InUseError, only_here
 
 CONFIG, VERSIONS, LOCK, START = "config.yaml", "versions.json", ".lock", "start"
+PLAYERS = "players.json"
 LEFT_OVER = re.compile(r"\.(?P<name>best|last|start|[0-9]+)\.(?P<kind>old|new)-[0-9]+$")
 """Folders beside a player that is being replaced; see ``agents.folders``."""
 _LIBRARIES = ("numpy", "numba", "torch", "stable-baselines3", "sb3-contrib", "safetensors")
@@ -60,10 +62,46 @@ class RunFolder:
         versions |= {name: importlib.metadata.version(name) for name in _LIBRARIES}
         write_whole(self.path / VERSIONS, json.dumps(versions, indent=1) + "\n")
         self._bring(config)
+        players = {name: _fingerprint(name) for name in self.others(config)}
+        if players:
+            write_whole(self.path / PLAYERS, json.dumps(players, indent=1) + "\n")
         write_whole(self.path / CONFIG, config.resolved().to_yaml())
 
     def _bring(self, config: Any) -> None:
         """Puts what else a run needs into its folder, before the settings make it one."""
+
+    def others(self, config: Any) -> Iterable[str]:
+        """Returns the names of the players that the run trains with, as ``agents.make`` has them.
+
+        They stay where they are: the run keeps their fingerprints.
+        """
+        del config
+        return ()
+
+    def check_others(self, config: Any) -> None:
+        """Checks that the players that the run trains with are those that it began with.
+
+        Raises:
+            CheckpointError: The files of one have changed since.
+            OhHellError: One is not there any more.
+        """
+        file = self.path / PLAYERS
+        if not file.is_file():  # there are none, or an older version began the run
+            return
+        try:
+            began = json.loads(file.read_text(encoding="utf-8"))
+            pairs = {name: began[name] for name in self.others(config) if name in began}
+        except (OSError, ValueError, TypeError) as error:
+            raise CheckpointError(
+                f"{file}: is damaged ({error}); put back what was there, or remove it to go on "
+                "with the players as they are now"
+            ) from None
+        for name, then in pairs.items():
+            if (now := _fingerprint(name)) != then:
+                raise CheckpointError(
+                    f"{name[:80]!r} is another player now ({now[:80]}) than when the run began "
+                    f"({str(then)[:80]}); put its files back, or begin the run anew"
+                )
 
     @classmethod
     def begin(cls, path: Path, config: Any, force: bool = False) -> Self:
@@ -116,6 +154,12 @@ class RunFolder:
         return aside
 
 
+def _fingerprint(name: str) -> str:
+    """Returns what tells the player of a name from others: its kind and its fingerprint."""
+    with agents.make(name, 0) as player:
+        return f"{player.kind}:{player.fingerprint}"
+
+
 def clear_left_over(*folders: Path) -> None:
     """Removes what a kill left in folders of players while one was being replaced."""
     for folder in folders:
@@ -137,6 +181,7 @@ def metrics_table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def is_free(path: Path) -> bool:
     """Returns whether a run may begin in a folder: it is empty, but for a kill's leavings."""
-    begun = {LOCK, VERSIONS, START, f"{VERSIONS}.part", f"{CONFIG}.part"}
+    begun = {LOCK, START, VERSIONS, PLAYERS}
+    begun |= {f"{name}.part" for name in (VERSIONS, PLAYERS, CONFIG)}
     left = (file.name for file in path.iterdir()) if path.is_dir() else ()
     return path.is_dir() and all(name in begun or LEFT_OVER.match(name) for name in left)

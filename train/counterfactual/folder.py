@@ -25,9 +25,13 @@ from agents.models import fitted
 from ohhell_env.engine.layout import Rows
 from ohhell_env.errors import CheckpointError, OhHellError, RulesError
 from train.counterfactual.config import CounterfactualConfig
-from train.run_folder import START, RunFolder, clear_left_over, metrics_table
+from train.run_folder import CONFIG, START, RunFolder, clear_left_over, metrics_table
 
 METRICS, ROUNDS = "metrics.csv", "rounds"
+PAST = "past"
+"""Name of the earlier rounds among the fields."""
+_FREE = {"method", "rounds", "max_minutes", "threads", "report"}
+"""Settings that may change while a run is interrupted: no round depends on them."""
 _LARGEST = 1e18
 """No number of a round's card is larger."""
 
@@ -40,6 +44,30 @@ class CounterfactualRun(RunFolder):
     def _bring(self, config: CounterfactualConfig) -> None:
         if config.start is not None:
             start_of(config.start).save(self.path / START)
+
+    def others(self, config: CounterfactualConfig) -> list[str]:
+        """Returns the names of the fields that stand outside the run."""
+        return [field.player for field in config.fields if field.player != PAST]
+
+    def check_made_with(
+        self, config: CounterfactualConfig, rounds: list[CounterfactualAgent]
+    ) -> None:
+        """Checks that the rounds were made with the settings of the run as they are now.
+
+        Raises:
+            CheckpointError: They were not: what comes after them would be no run of one recipe.
+        """
+        now = made_with(config)
+        for number, player in enumerate(rounds, 1):
+            then = player.about.get("made_with")
+            if not isinstance(then, dict):  # an older version did not write it down
+                continue
+            changed = [name for name, value in now.items() if then.get(name) != value]
+            if changed:
+                raise CheckpointError(
+                    f"{self.path / CONFIG}: {', '.join(changed)} changed since round {number} was "
+                    "played; put back what was there, or begin the run anew"
+                )
 
     def start(self, config: CounterfactualConfig) -> Rows:
         """Returns the models that the run begins with, a copy in its own folder.
@@ -90,6 +118,11 @@ class CounterfactualRun(RunFolder):
         players[best].save(self.path / "best")
         players[-1].save(self.path / "last")
         clear_left_over(self.path, self.path / ROUNDS)
+
+
+def made_with(config: CounterfactualConfig) -> dict[str, Any]:
+    """Returns the settings that a round depends on, as plain data."""
+    return config.resolved().model_dump(mode="json", exclude=_FREE)
 
 
 def start_of(name: str) -> CounterfactualAgent:

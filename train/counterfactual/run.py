@@ -24,11 +24,10 @@ from ohhell_env.rules import Rules
 from ohhell_env.schedule import hand_sizes
 from train.counterfactual.config import METHOD, CounterfactualConfig
 from train.counterfactual.fitting import Correction, fit
-from train.counterfactual.folder import CounterfactualRun, start_of
+from train.counterfactual.folder import PAST, CounterfactualRun, made_with, start_of
 from train.counterfactual.notes import Company, Field, Notes, label
-from train.progress import Difference, averaged, check_fields, measure
+from train.progress import Difference, averaged, check_fields, measure, warn_of_faults
 
-_PAST = "past"
 _SIZES = {
     "card": (CARD_SITUATION, CARD_CHOICE, BID_BASE),
     "bid": (BID_SITUATION, BID_CHOICE, NUM_BIDS),
@@ -48,11 +47,16 @@ def train(run: CounterfactualRun, quiet: bool = False) -> list[CounterfactualAge
 
     Raises:
         InUseError: Another process trains in the same folder.
+        CheckpointError: The settings, or the players of the fields, are others than those of the
+            rounds that are done.
     """
     config = run.config()
     with run.lock(), torch.random.fork_rng(devices=[]):
         torch.set_num_threads(1)  # with others on the machine, two threads are slower than one
         done = run.rounds()
+        run.check_made_with(config, done)
+        if len(done) < config.rounds:
+            run.check_others(config)
         run.write_derived()
         began = time.monotonic() - (float(done[-1].about["seconds"]) if done else 0.0)
         with _progress(quiet) as progress:
@@ -127,6 +131,7 @@ class _Round:
         self._show("measuring", 0.9)
         about: dict[str, Any] = {
             "method": METHOD,
+            "made_with": made_with(config),
             "round": self.number,
             "decisions": notes.decisions,
             "bids": len(notes.bids.sizes),
@@ -167,6 +172,7 @@ class _Round:
                         for rules, size in cells
                     ]
                 )
+            warn_of_faults(field, one)
             scores[field] = [round(end, 4) for end in (one.mean, one.low, one.high)]
         return scores
 
@@ -188,7 +194,7 @@ def _company(
     """Returns who plays in a round: the learner, and those that it meets."""
     stack, fields = [learner], list[Field]()
     for wish in config.fields:
-        players = done[:-1] or done if wish.player == _PAST else [_met(wish.player)]
+        players = done[:-1] or done if wish.player == PAST else [_met(wish.player)]
         numbers: list[int] = []
         for player in players:
             if player.engine_player == RANDOM:

@@ -29,13 +29,14 @@ import torch
 
 from agents.base import write_whole
 from agents.checkpoint import load_checkpoint, save_checkpoint
+from agents.folders import WHOLE
 from agents.network import Network
 from ohhell_env.errors import CheckpointError
 from train.distill.config import DistillConfig
 from train.distill.files import read_arrays, write_arrays
 from train.distill.fitting import Fitting
 from train.distill.lessons import NAMES, Lessons
-from train.run_directory import start_of
+from train.run_directory import checkpoint_in, start_of
 from train.run_folder import CONFIG, START, RunFolder, clear_left_over, metrics_table
 
 METRICS, STATE, GAMES, EPOCHS = "metrics.csv", "state.safetensors", "games", "epochs"
@@ -57,7 +58,11 @@ class DistillRun(RunFolder):
 
     def _bring(self, config: DistillConfig) -> None:
         if config.start is not None:
-            save_checkpoint(self.path / START, load_checkpoint(config.start))
+            save_checkpoint(self.path / START, checkpoint_in(Path(config.start), WHOLE))
+
+    def others(self, config: DistillConfig) -> list[str]:
+        """Returns the names of the guests; the teacher stands in each part of the games."""
+        return list(config.guests)
 
     def start(self, config: DistillConfig) -> Network | None:
         """Returns what the network of the run begins as, from the copy in its own folder.

@@ -20,7 +20,7 @@ from train.distill.fitting import Fitting
 from train.distill.folder import DistillRun, Row
 from train.distill.games import close, invited, play
 from train.distill.lessons import Lessons
-from train.progress import Difference, check_fields, measure
+from train.progress import Difference, check_fields, measure, warn_of_faults
 from train.run_directory import start_of
 from train.tournament.entrants import Entrant
 
@@ -131,6 +131,7 @@ class _Training:
         return parts[0], Lessons.joined(parts[1:])
 
     def _invite(self, later: contextlib.ExitStack) -> list[Entrant]:
+        self.run.check_others(self.config)
         players = invited(self.config)
         later.callback(close, players)
         return players
@@ -166,6 +167,7 @@ class _Training:
             with agents.make(name, report.seed) as other:
                 deals = min(report.deals, report.slow_deals) if other.one_by_one else report.deals
                 found = measure(player, other, rules, deals, report.seed, config.hand_size)
+            warn_of_faults(name, found)
             row |= _columns(f"over_{name}", found)
             texts.append(f"{name} {found}")
         self._say(f"epoch {number}: points a deal over {', '.join(texts)}")
