@@ -20,6 +20,7 @@ import ohhell_env
 from agents.base import Agent
 from agents.counterfactual import CounterfactualAgent
 from agents.saved import write_whole
+from agents.two_part import TwoPartAgent
 from agents.zoo import PREFIX
 from ohhell_env.errors import OhHellError, RulesError
 from ohhell_env.explain import title
@@ -172,6 +173,8 @@ def facts(agent: Agent) -> list[str]:
     lines = [f"Kind: {agent.kind}"]
     if agent.fingerprint:
         lines.append(f"Weights: `{agent.fingerprint}`")
+    if isinstance(agent, TwoPartAgent):
+        return lines[:1] + list(_of_parts(agent))
     if isinstance(agent, CounterfactualAgent):
         return lines + list(_of_training(_told(agent)))
     checkpoint: Any = getattr(agent, "checkpoint", None)
@@ -182,6 +185,22 @@ def facts(agent: Agent) -> list[str]:
         lines += [] if size is None else [f"Hand size in training: {size}"]
         lines.append(f"Network: {hidden}, layout `{checkpoint.layout_name}`")
     return lines
+
+
+def _of_parts(agent: TwoPartAgent) -> Iterator[str]:
+    """Yields what is known of each part, under what it does."""
+    for name, part in agent.parts.items():
+        yield f"The {name}: {f'`{agent.names[name]}`, ' if agent.names[name] else ''}{part.kind}"
+        yield from (f"The {name}, {line[0].lower()}{line[1:]}" for line in facts(part)[1:])
+
+
+def _trained(agent: Agent) -> Agent:
+    """Returns the player, or of two parts the first one that knows what it was trained for."""
+    if not isinstance(agent, TwoPartAgent):
+        return agent
+    networks = [part for part in agent.parts.values() if hasattr(part, "checkpoint")]
+    told = [part for part in agent.parts.values() if isinstance(part, CounterfactualAgent)]
+    return next(iter([*networks, *told]), agent)
 
 
 def _told(agent: CounterfactualAgent) -> dict[str, Any]:
@@ -256,6 +275,7 @@ def _tables(agent: Agent, rules: list[str] | None, players: list[int] | None) ->
         RulesError: Nothing was asked for, and the player does not say what it learned; or rules
             that cannot be played.
     """
+    agent = _trained(agent)
     checkpoint: Any = getattr(agent, "checkpoint", None)
     usual: Sequence[RulesLike]
     if checkpoint is not None:

@@ -63,7 +63,8 @@ class RunFolder:
         write_whole(self.path / VERSIONS, json.dumps(versions, indent=1) + "\n")
         self._bring(config)
         players = {name: _fingerprint(name) for name in self.others(config)}
-        if players:
+        players = {name: text for name, text in players.items() if not text.endswith(":")}
+        if players:  # such that can change: heuristic and random are known by their names
             write_whole(self.path / PLAYERS, json.dumps(players, indent=1) + "\n")
         write_whole(self.path / CONFIG, config.resolved().to_yaml())
 

@@ -233,3 +233,68 @@ def test_a_pickled_player_is_of_the_same_compiled_type() -> None:
     again = pickle.loads(pickle.dumps(player))
     assert again.fingerprint == player.fingerprint
     assert not again.models.flags.writeable and not player.models.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("card_out", 3e38, "correction of cards"),
+        ("bid_out", 3e38, "correction of bids"),
+        ("bid_out", -3e38, "correction of bids"),
+        ("bid_middle", 1e36, "correction of bids"),
+        ("card_table", 3e38, "correction of cards"),
+        ("bid_number", 3e38, "correction of bids"),
+        ("later_out", 1e30, "chances of cards"),
+        ("now_situation", 1e30, "chances of cards"),
+        ("now_end", 3e38, "chances of cards"),
+    ],
+)
+def test_weights_whose_sums_overflow_are_refused(
+    saved: Path, name: str, value: float, expected: str
+) -> None:
+    """They are finite; what the network makes of them is not, and bids 0 whatever it holds."""
+    weights = load_file(saved / WEIGHTS)
+    weights[name] = np.full_like(weights[name], value)
+    save_file(weights, saved / WEIGHTS)
+    replace_weights(saved, (saved / WEIGHTS).read_bytes())
+    for open_it in (agents.load, lambda path: agents.make(f"search:policy={path}")):
+        with pytest.raises(CheckpointError, match=f"so large that its {expected}.*train it anew"):
+            open_it(saved)
+
+
+@pytest.mark.parametrize("value", [1e-45, -1e-42, 0.0, 1e4])
+def test_small_and_large_weights_play_on(saved: Path, value: float) -> None:
+    """Denormal numbers are numbers, and weights in the thousands are no reason to refuse."""
+    weights = load_file(saved / WEIGHTS)
+    for name in ("card_out", "bid_out", "bid_middle"):
+        weights[name] = np.full_like(weights[name], value)
+    save_file(weights, saved / WEIGHTS)
+    replace_weights(saved, (saved / WEIGHTS).read_bytes())
+    agent = agents.load(saved)
+    for tables in states(Rules.preset("oh_hell", 4), agent, steps=10, tables=4):
+        chosen = agent.act_batch(tables.observations, tables.action_masks)
+        assert tables.action_masks[np.arange(4), chosen].all()
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [np.float64, np.float16, np.int32, np.uint8, np.bool_],
+    ids=lambda dtype: dtype.__name__,
+)
+def test_weights_of_another_type_are_refused(saved: Path, dtype: Any) -> None:
+    weights = load_file(saved / WEIGHTS)
+    weights["bid_out"] = weights["bid_out"].astype(dtype)
+    save_file(weights, saved / WEIGHTS)
+    replace_weights(saved, (saved / WEIGHTS).read_bytes())
+    with pytest.raises(CheckpointError, match="another size|float32 of shape"):
+        agents.load(saved)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 32), ()], ids=str)
+def test_weights_of_no_size_are_refused(saved: Path, shape: tuple[int, ...]) -> None:
+    weights = load_file(saved / WEIGHTS)
+    weights["bid_out"] = np.zeros(shape, np.float32)
+    save_file(weights, saved / WEIGHTS)
+    replace_weights(saved, (saved / WEIGHTS).read_bytes())
+    with pytest.raises(CheckpointError, match="another size|of shape"):
+        agents.load(saved)

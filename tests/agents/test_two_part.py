@@ -1,0 +1,387 @@
+"""Players of two parts: their names, their decisions, their files."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import agents
+from agents import Agent, TwoPartAgent
+from agents.checkpoint import Checkpoint, save_checkpoint
+from agents.counterfactual import CounterfactualAgent
+from agents.folders import CARD
+from agents.learned import LearnedAgent
+from agents.network import Network
+from agents.two_part import read_parts
+from ohhell_env import BatchedOhHell, Rules, oh_hell_v0
+from ohhell_env.actions import BID_BASE
+from ohhell_env.engine.layout import Phase
+from ohhell_env.errors import CheckpointError, IllegalActionError, OhHellError
+from ohhell_env.game import Game
+from ohhell_env.observation import layout_of
+from tests.agents.test_counterfactual import corrected
+from tests.agents.test_heuristic import ALL_RULES
+from tests.agents.views import states, view
+
+RULES = Rules.preset("oh_hell", 3)
+
+
+def network(
+    rules: Rules = RULES, layout: str = "default", part: str = "both", seed: int = 1
+) -> Checkpoint:
+    """A network with a will of its own."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        made = Network(layout_of(rules, layout), (8,), rules=rules)
+        made.actor[-1].weight.data *= 300  # type: ignore[operator,union-attr]
+    return Checkpoint(made, rules, layout, part=part)
+
+
+# ------------------------------------------------------------------ names
+
+
+@pytest.mark.parametrize(
+    ("text", "bids", "cards"),
+    [
+        ("bids=heuristic,cards=zoo:universal", "heuristic", "zoo:universal"),
+        ("cards=random,bids=heuristic", "heuristic", "random"),
+        ("bids=a/b=c,d/best,cards=x", "a/b=c,d/best", "x"),
+        ("bids=search:worlds=5,effort=1,cards=random", "search:worlds=5,effort=1", "random"),
+        ("cards=[search:worlds=5,bids=policy],bids=x", "x", "search:worlds=5,bids=policy"),
+        ("bids=x,cards=[search:worlds=5,bids=policy]", "x", "search:worlds=5,bids=policy"),
+        ("bids=x,cards=process:./bot --level=3, -v", "x", "process:./bot --level=3, -v"),
+        ("bids=run[1]/best,cards=[[run]/best]", "run[1]/best", "[run]/best"),
+        ("bids=[parts:bids=a,cards=b],cards=c", "parts:bids=a,cards=b", "c"),
+    ],
+)
+def test_names_of_parts(text: str, bids: str, cards: str) -> None:
+    assert read_parts(text) == {"bids": bids, "cards": cards}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "a part is wanted at ''"),
+        ("heuristic", "a part is wanted at 'heuristic'"),
+        ("bids=heuristic", "cards= is missing"),
+        ("cards=heuristic", "bids= is missing"),
+        ("bids=,cards=x", "bids= names no player"),
+        ("bids=[],cards=x", "bids= names no player"),
+        ("bids=x,cards=", "cards= names no player"),
+        ("bids=x,bids=y,cards=z", "bids= is given twice.*square brackets"),
+        ("bids=x,cards=search:worlds=5,bids=policy", "bids= is given twice.*square brackets"),
+        ("bids=[x,cards=y", "a square bracket is not closed"),
+        ("bids=[x]y,cards=z", "a comma is wanted at 'y,cards=z'"),
+        ("bids=" + "x" * 1000, "cards= is missing"),
+    ],
+)
+def test_names_that_cannot_be_read(text: str, expected: str) -> None:
+    with pytest.raises(OhHellError, match=expected) as caught:
+        agents.make(f"parts:{text}")
+    assert len(str(caught.value)) < 500, "what a user typed is cut"
+
+
+def test_a_part_that_is_no_player_is_named() -> None:
+    with pytest.raises(OhHellError, match=r"parts:bids=heuristc.*did you mean 'heuristic'"):
+        agents.make("parts:bids=heuristc,cards=random")
+    with pytest.raises(CheckpointError, match=r"runs/none: no such checkpoint"):
+        agents.make("parts:bids=random,cards=runs/none")
+    with pytest.raises(OhHellError, match="no setting 'worlds'"):
+        agents.make("parts:bids=heuristic,cards=search", worlds=5)
+    with pytest.raises(OhHellError, match="unknown player 'parts'"):
+        agents.make("parts")
+
+
+# ------------------------------------------------------------------ decisions
+
+
+def test_each_part_decides_its_own() -> None:
+    agent = agents.make("parts:bids=heuristic,cards=search:worlds=4", seed=3)
+    bids, cards = agents.make("heuristic", 0), agents.make("search:worlds=4", 0)
+    bids.begin(RULES)
+    cards.begin(RULES)
+    seen = set[bool]()
+    for tables in states(RULES, agent, steps=24, tables=6):
+        words = np.arange(6, dtype=np.uint64) * 977
+        views = tables.observations, tables.action_masks
+        chosen = agent.act_batch(*views, words=words)
+        bidding = tables.action_masks[:, BID_BASE:].any(axis=1)
+        seen |= set(bidding.tolist())
+        expected = np.where(
+            bidding, bids.act_batch(*views, words=words), cards.act_batch(*views, words=words)
+        )
+        assert (chosen == expected).all()
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize("rules", ALL_RULES[::3], ids=str)
+def test_parts_of_different_layouts_see_what_is_theirs(rules: Rules) -> None:
+    """One reads the default layout and one the universal: the pair decides as they do alone."""
+    one, two = LearnedAgent(network(rules)), LearnedAgent(network(rules, "universal", seed=2))
+    for bids, cards in ((one, two), (two, one)):
+        agent = TwoPartAgent(bids, cards, seed=1)
+        assert agent.layout_name == "universal"
+        wide = states(rules, agent, steps=20, tables=6, layout="universal")
+        for tables in wide:
+            views = tables.observations, tables.action_masks
+            words = np.arange(6, dtype=np.uint64) * 977
+            chosen = agent.act_batch(*views, words=words)
+            bidding = tables.action_masks[:, BID_BASE:].any(axis=1)
+            expected = np.empty(6, np.int64)
+            for part, rows in ((bids, bidding), (cards, ~bidding)):
+                if rows.any():
+                    shown = _in_layout(tables, part.layout_name)
+                    expected[rows] = part.act_batch(*shown, words=words)[rows]
+            assert (chosen == expected).all()
+
+
+def _in_layout(tables: Any, name: str) -> tuple[Any, Any]:
+    other = BatchedOhHell(len(tables.games), tables.rules, seed=11, layout=name)
+    other.reset()
+    other.games[:] = tables.games
+    other.refresh()
+    return other.observations, other.action_masks
+
+
+def test_an_answer_depends_on_its_own_row_alone() -> None:
+    agent = TwoPartAgent(LearnedAgent(network()), LearnedAgent(network(seed=2)), seed=1)
+    for tables in states(RULES, agent, steps=20, tables=16):
+        views = tables.observations, tables.action_masks
+        whole = agent.act_batch(*views)
+        order = np.random.default_rng(1).permutation(16)
+        assert (agent.act_batch(*(each[order] for each in views)) == whole[order]).all()
+
+
+def test_it_is_asked_as_its_parts_want() -> None:
+    plain = agents.make("parts:bids=heuristic,cards=random", 1)
+    assert not (plain.one_by_one or plain.needs_seat)
+    slow = agents.make("parts:bids=heuristic,cards=search:ms=5", 1)
+    assert slow.one_by_one and slow.depends_on_clock  # type: ignore[attr-defined]
+    foreign = agents.make("parts:bids=process:./bot,cards=random", 1)
+    assert foreign.needs_seat and foreign.one_by_one
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"blind_one_card": "last"}, {"bidding.order": "simultaneous"}], ids=str
+)
+def test_it_plays_whole_games(changes: dict[str, Any]) -> None:
+    """Blind deals and bids made at the same time, too; the same seed plays the same game."""
+    hook = {"bidding.hook": "none"} if "bidding.order" in changes else {}
+    rules = Rules.preset("oh_hell", 4).replace(**changes, **hook)
+    records: list[Any] = []
+    for _ in range(2):
+        env = oh_hell_v0.env(rules=rules, episode="game")
+        env.reset(seed=4)
+        player = agents.make("parts:bids=zoo:universal,cards=random", seed=9)
+        player.begin(rules)
+        for _ in env.agent_iter():
+            observation, _, over, cut, info = env.last()
+            env.step(None if over or cut else player.act(observation, info))
+        records.append(env.unwrapped.record())  # type: ignore[attr-defined]
+    assert records[0] == records[1]
+
+
+class Halves(Agent):
+    """Answers with numbers that are no whole ones."""
+
+    kind = "halves"
+
+    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
+        return np.full(len(words), 0.5)
+
+
+def test_answers_that_are_no_actions_are_refused() -> None:
+    agent = TwoPartAgent(Halves(0), agents.make("random", 0))
+    game = Game(RULES, seed=1)
+    with pytest.raises(IllegalActionError, match="the part that bids .halves. answered float64"):
+        agent.act(view(game))
+
+
+def test_each_part_explains_itself() -> None:
+    game = Game(RULES, seed=1)
+    agent = agents.make("parts:bids=heuristic,cards=search:worlds=10", 1)
+    agent.begin(RULES)
+    heuristic = agents.make("heuristic")
+    heuristic.begin(RULES)
+    told = agent.explain(view(game))  # type: ignore[attr-defined]
+    assert told.to_dict() == heuristic.explain(view(game)).to_dict()  # type: ignore[attr-defined]
+    while game.phase is Phase.BID:
+        game.apply(heuristic.act(view(game)))
+    search = agents.make("search:worlds=10", 1)
+    search.begin(RULES)
+    mine, theirs = (
+        each.explain(view(game), word=5).to_dict()  # type: ignore[attr-defined]
+        for each in (agent, search)
+    )
+    assert mine == theirs and mine["method"] == "flat"
+
+
+def test_a_part_that_cannot_explain_itself_is_named() -> None:
+    game = Game(RULES, seed=1)
+    agent = agents.make("parts:bids=random,cards=heuristic", 1)
+    agent.begin(RULES)
+    told = agent.explain(view(game), word=5)  # type: ignore[attr-defined]
+    words = np.array([5], np.uint64)
+    seen = view(game)
+    chosen = agent.act_batch(seen["observation"][None], seen["action_mask"][None], words=words)
+    assert told.chosen == chosen[0]
+    assert "random bids, and cannot say what it thinks" in str(told)
+    assert not hasattr(agents.make("parts:bids=random,cards=random"), "explain")
+
+
+def test_pickled_it_decides_the_same() -> None:
+    agent = agents.make("parts:bids=zoo:universal,cards=search:worlds=4", seed=3)
+    agent.begin(RULES)
+    again = pickle.loads(pickle.dumps(agent))
+    game = Game(RULES, seed=1)
+    assert again.act(view(game)) == agent.act(view(game))
+    assert again.fingerprint == agent.fingerprint
+
+
+def test_of_a_pair_one_part_can_be_taken() -> None:
+    agent = agents.make("parts:bids=[parts:bids=heuristic,cards=random],cards=random", 1)
+    assert isinstance(agent, TwoPartAgent)
+    assert agent.fingerprint == agents.make("parts:bids=heuristic,cards=random").fingerprint
+    other = agents.make("parts:bids=zoo:universal,cards=heuristic").fingerprint
+    assert other != agents.make("parts:bids=heuristic,cards=zoo:universal").fingerprint
+
+
+# ------------------------------------------------------------------ files
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "parts:bids=heuristic,cards=zoo:universal",
+        "parts:bids=random,cards=search:worlds=5,policy=zoo:oh_hell",
+        "parts:bids=zoo:escalating,cards=random",
+    ],
+)
+def test_round_trip(tmp_path: Path, name: str) -> None:
+    before = agents.make(name, seed=7)
+    before.save(tmp_path / "pair")
+    shutil.move(tmp_path / "pair", tmp_path / "moved")
+    after = agents.load(tmp_path / "moved")
+    assert isinstance(after, TwoPartAgent)
+    assert after.fingerprint == before.fingerprint
+    assert after.names == before.names  # type: ignore[attr-defined]
+    for agent in (before, after):
+        agent.begin(RULES)
+    for tables in states(RULES, agents.make("random", 5), steps=12, tables=4):
+        views = tables.observations, tables.action_masks
+        assert (before.act_batch(*views) == after.act_batch(*views)).all(), "chance goes on, too"
+    assert agents.make(tmp_path / "moved", seed=3).fingerprint == before.fingerprint
+    after.save(tmp_path / "moved")
+    assert sorted(file.name for file in (tmp_path / "moved").iterdir()) == [CARD, "bids", "cards"]
+
+
+def test_networks_are_kept(tmp_path: Path) -> None:
+    bids = LearnedAgent(network(part="bids"))
+    TwoPartAgent(bids, CounterfactualAgent(corrected())).save(tmp_path / "pair")
+    loaded = agents.make(tmp_path / "pair")
+    assert isinstance(loaded, TwoPartAgent)
+    assert loaded.bids.fingerprint == bids.fingerprint
+    assert isinstance(loaded.bids, LearnedAgent) and loaded.bids.part == "bids"
+
+
+def test_a_part_alone_is_no_player(tmp_path: Path) -> None:
+    """What never learned to play cards is not let play them."""
+    save_checkpoint(tmp_path / "bids", network(part="bids"))
+    with pytest.raises(CheckpointError, match=r"learned the bids only.*cards=PLAYER"):
+        agents.make(str(tmp_path / "bids"))
+    agent = agents.make(f"parts:bids={tmp_path / 'bids'},cards=heuristic", 1)
+    agent.begin(RULES)
+    wrong = agents.make(f"parts:bids=heuristic,cards={tmp_path / 'bids'}", 1)
+    wrong.begin(RULES)
+    game = Game(RULES, seed=1)
+    while game.phase is Phase.BID:
+        game.apply(agent.act(view(game)))
+    assert agent.act(view(game)) < BID_BASE
+    with pytest.raises(CheckpointError, match="learned the bids only and was asked for a card"):
+        wrong.act(view(game))
+
+
+def test_code_is_neither_kept_nor_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "somebodys_bot.py").write_text(
+        "class Bot:\n    def act(self, observation, info):\n        return 0\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    agent = agents.make("parts:bids=heuristic,cards=somebodys_bot:Bot", 1)
+    assert isinstance(agent, TwoPartAgent)
+    with pytest.raises(OhHellError, match="somebody else's code"):
+        agent.save(tmp_path / "pair")
+    assert not (tmp_path / "pair").exists()
+    agent.save(tmp_path / "pair", whole=False)
+    del sys.modules["somebodys_bot"]
+    with pytest.raises(CheckpointError) as caught:
+        agents.load(tmp_path / "pair")
+    assert "somebodys_bot" not in sys.modules, "loading runs nothing"
+    remedy = str(caught.value).split("agents.make(")[1].rstrip(")").strip("'")
+    assert agents.make(remedy).fingerprint == agent.fingerprint
+
+
+def edit(folder: Path, change: Any) -> None:
+    card = json.loads((folder / CARD).read_text())
+    change(card)
+    (folder / CARD).write_text(json.dumps(card))
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda card: card.pop("parts"), "does not say who bids"),
+        (lambda card: card.update(parts=[1, 2]), "does not say who bids"),
+        (lambda card: card["parts"].update(bids="heuristic"), "does not say who bids"),
+        (lambda card: card["parts"]["bids"].update(fingerprint="x"), "is another player"),
+        (lambda card: card["parts"]["bids"].update(fingerprint=None), "is another player"),
+        (lambda card: card.pop("random"), "random numbers is broken"),
+        (lambda card: card.update(random={"buffer_pos": 10**9}), "random numbers is broken"),
+        (lambda card: card.update(kind="three_parts"), "of kind 'three_parts'"),
+        (lambda card: card.update(version=9), "of version 9"),
+    ],
+)
+def test_broken_cards(tmp_path: Path, change: Any, expected: str) -> None:
+    agents.make("parts:bids=heuristic,cards=zoo:universal", 1).save(tmp_path / "pair")
+    edit(tmp_path / "pair", change)
+    with pytest.raises(CheckpointError, match=expected):
+        agents.load(tmp_path / "pair")
+
+
+def test_parts_that_are_not_there_or_others(tmp_path: Path) -> None:
+    pair = tmp_path / "pair"
+    agents.make("parts:bids=heuristic,cards=zoo:universal", 1).save(pair)
+    agents.make("zoo:oh_hell").save(pair / "cards")
+    with pytest.raises(CheckpointError, match="is another player .counterfactual"):
+        agents.load(pair)
+    shutil.rmtree(pair / "cards")
+    with pytest.raises(CheckpointError, match="pair/cards"):
+        agents.load(pair)
+    (pair / "cards").symlink_to(pair)
+    with pytest.raises(CheckpointError, match="no parts of its own"):
+        agents.load(pair)
+
+
+def test_a_failed_saving_leaves_the_old_one(tmp_path: Path) -> None:
+    pair = tmp_path / "pair"
+    agents.make("parts:bids=heuristic,cards=random", 1).save(pair)
+    with pytest.raises(OhHellError):
+        agents.make("parts:bids=heuristic,cards=process:./bot", 1).save(pair)
+    assert agents.load(pair).fingerprint == "bids heuristic: + cards random:"
+    assert [file.name for file in tmp_path.iterdir()] == ["pair"]
+    with pytest.raises(CheckpointError, match="no checkpoint"):
+        (tmp_path / "thesis").mkdir()
+        agents.make("parts:bids=heuristic,cards=random", 1).save(tmp_path / "thesis")
+
+
+def test_the_search_cannot_rely_on_a_pair(tmp_path: Path) -> None:
+    agents.make("parts:bids=heuristic,cards=zoo:universal", 1).save(tmp_path / "pair")
+    with pytest.raises(CheckpointError, match="two_parts.*counterfactual"):
+        agents.make(f"search:policy={tmp_path / 'pair'}")
