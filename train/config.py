@@ -155,7 +155,8 @@ class Config(Settings):
     learn: Literal["both", "bids", "cards"] = "both"
     """What the network decides and learns; the rest is up to ``rest``."""
     rest: Annotated[str, Field(min_length=1)] = "heuristic"
-    """Who decides what the network does not learn: what ``agents.make`` makes a player from."""
+    """Who decides what the network does not learn: what ``agents.make`` makes a player from. Each
+    checkpoint holds a copy of it."""
     start: Annotated[str, Field(min_length=1)] | None = None
     """Folder of a checkpoint that the network begins as; null: it begins from nothing."""
     network: NetworkSettings = NetworkSettings()

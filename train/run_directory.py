@@ -5,6 +5,7 @@
     runs/quick-oh_hell/
       config.yaml          the settings, with all that names stand for written out
       versions.json        of the libraries that trained it
+      players.json         fingerprints of the trained players that it meets, if it meets any
       metrics.csv          one row for each rollout; progress where it was measured
       state.safetensors    all that a resumed run needs, replaced in one move
       checkpoints/250000/  a player each, after so many decisions

@@ -286,7 +286,7 @@ def test_weights_of_another_type_are_refused(saved: Path, dtype: Any) -> None:
     weights["bid_out"] = weights["bid_out"].astype(dtype)
     save_file(weights, saved / WEIGHTS)
     replace_weights(saved, (saved / WEIGHTS).read_bytes())
-    with pytest.raises(CheckpointError, match="another size|float32 of shape"):
+    with pytest.raises(CheckpointError, match=r"another size|float32 of shape"):
         agents.load(saved)
 
 
@@ -296,5 +296,5 @@ def test_weights_of_no_size_are_refused(saved: Path, shape: tuple[int, ...]) -> 
     weights["bid_out"] = np.zeros(shape, np.float32)
     save_file(weights, saved / WEIGHTS)
     replace_weights(saved, (saved / WEIGHTS).read_bytes())
-    with pytest.raises(CheckpointError, match="another size|of shape"):
+    with pytest.raises(CheckpointError, match=r"another size|of shape"):
         agents.load(saved)

@@ -201,7 +201,7 @@ class Halves(Agent):
 def test_answers_that_are_no_actions_are_refused() -> None:
     agent = TwoPartAgent(Halves(0), agents.make("random", 0))
     game = Game(RULES, seed=1)
-    with pytest.raises(IllegalActionError, match="the part that bids .halves. answered float64"):
+    with pytest.raises(IllegalActionError, match=r"the part that bids .halves. answered float64"):
         agent.act(view(game))
 
 
@@ -359,7 +359,7 @@ def test_parts_that_are_not_there_or_others(tmp_path: Path) -> None:
     pair = tmp_path / "pair"
     agents.make("parts:bids=heuristic,cards=zoo:universal", 1).save(pair)
     agents.make("zoo:oh_hell").save(pair / "cards")
-    with pytest.raises(CheckpointError, match="is another player .counterfactual"):
+    with pytest.raises(CheckpointError, match=r"is another player .counterfactual"):
         agents.load(pair)
     shutil.rmtree(pair / "cards")
     with pytest.raises(CheckpointError, match="pair/cards"):
@@ -383,5 +383,5 @@ def test_a_failed_saving_leaves_the_old_one(tmp_path: Path) -> None:
 
 def test_the_search_cannot_rely_on_a_pair(tmp_path: Path) -> None:
     agents.make("parts:bids=heuristic,cards=zoo:universal", 1).save(tmp_path / "pair")
-    with pytest.raises(CheckpointError, match="two_parts.*counterfactual"):
+    with pytest.raises(CheckpointError, match=r"two_parts.*counterfactual"):
         agents.make(f"search:policy={tmp_path / 'pair'}")

@@ -198,7 +198,7 @@ def test_a_student_does_not_begin_as_a_part(
     bids_run: RunDirectory, tmp_path: Path, start: str
 ) -> None:
     config = student_of(rules="oh_hell", start=str(bids_run.path / start))
-    with pytest.raises(CheckpointError, match="two parts|the bids only"):
+    with pytest.raises(CheckpointError, match=r"two parts|the bids only"):
         distill.begin(tmp_path / "run", config)
 
 
@@ -243,7 +243,7 @@ def test_players_that_changed_end_a_run(tmp_path: Path, monkeypatch: pytest.Monk
         (rounds, counterfactual.train),
         (student, distill.train),
     ):
-        with pytest.raises(CheckpointError, match="is another player now.*begin the run anew"):
+        with pytest.raises(CheckpointError, match=r"is another player now.*begin the run anew"):
             go_on(run, quiet=True)  # type: ignore[operator]
     CounterfactualAgent(corrected(1)).save(other)
     train(rest, quiet=True)

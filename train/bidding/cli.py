@@ -28,7 +28,7 @@ PlayerArgument = Annotated[
         metavar="PLAYER",
         show_default=False,
         help="heuristic, search (search:worlds=100), zoo:NAME, the folder of a checkpoint, "
-        "module:Class, or process: and a command line in quotes.",
+        "parts:bids=PLAYER,cards=PLAYER, module:Class, or process: and a command line in quotes.",
     ),
 ]
 RulesOption = Annotated[

@@ -84,9 +84,10 @@ class CounterfactualConfig(Settings):
     decisions: int = Field(default=1_000_000, ge=1, le=10**9)
     """Decisions that are labelled in each round."""
     bids: _Share = 0.5
-    """Share of the learner's bids that is labelled."""
+    """Share of the learner's bids that is labelled; 0: bids are not learned, and stay as they were
+    in ``start`` or the heuristic player."""
     cards: _Share = 0.5
-    """Share of its cards with a choice that is labelled."""
+    """Share of its cards with a choice that is labelled; 0: as for ``bids``."""
     relative: _Share = 1.0
     """Share of the mean of the others' points that is taken off the own points: 1 maximises the
     difference, 0 the own points."""

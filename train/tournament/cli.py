@@ -50,7 +50,8 @@ def tournament(
             metavar="PLAYER...",
             show_default=False,
             help="random, heuristic, search (search:worlds=100), the folder of a checkpoint, "
-            "module:Class, or process: and a command line in quotes; each with NAME= before it to "
+            "parts:bids=PLAYER,cards=PLAYER, module:Class, or process: and a command line in "
+            "quotes; each with NAME= before it to "
             "call it otherwise.",
         ),
     ] = None,
