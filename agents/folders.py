@@ -185,7 +185,9 @@ def read_weights(path: Path, digest: Any, sizes: Sizes) -> Weights:
     try:
         weights = load(content)
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(f"{file}: holds no readable weights ({error})") from None
+        raise CheckpointError(
+            f"{file}: holds no readable weights ({error}); tensors of float32 are wanted"
+        ) from None
     _check_weights(file, weights, sizes)
     return weights
 

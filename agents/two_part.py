@@ -321,7 +321,9 @@ def _keep(part: Agent, place: Path) -> bool:
     try:
         part.save(place)
         found = load_part(place)
-    except OhHellError:
+    except OSError:  # a full disk says nothing about the part
+        raise
+    except Exception:  # whatever somebody else's ``save`` raises
         found = None
     if type(found) is type(part) and found is not None and _identity(found) == _identity(part):
         return True

@@ -51,8 +51,7 @@ def tournament(
             show_default=False,
             help="random, heuristic, search (search:worlds=100), the folder of a checkpoint, "
             "parts:bids=PLAYER,cards=PLAYER, module:Class, or process: and a command line in "
-            "quotes; each with NAME= before it to "
-            "call it otherwise.",
+            "quotes; each with NAME= before it to call it otherwise.",
         ),
     ] = None,
     config: Annotated[
