@@ -149,6 +149,10 @@ def load(path: AgentPath, seed: int | None = None) -> Agent:
 def load_part(path: AgentPath, seed: int | None = None) -> Agent:
     """As ``load``, but also a network that learned the bids or the cards only.
 
+    Args:
+        path: As in ``load``.
+        seed: As in ``load``.
+
     Raises:
         CheckpointError: There is no player, or a broken one.
     """

@@ -116,26 +116,22 @@ def _check_bounds(path: AgentPath, weights: Weights) -> None:
     """
     most = {name: np.abs(value).astype(np.float64) for name, value in weights.items()}
     seen = _LARGEST_INPUT
-    bounds: dict[str, tuple[float, float]] = {}
+    bounds: list[tuple[str, float, float]] = []  # of what, the largest sum, its limit
     for name in ("card", "bid"):
         choice, number = most[f"{name}_choice"].sum(axis=0), most[f"{name}_number"].max(axis=0)
         base = most[f"{name}_situation"].sum(axis=0) * seen + most[f"{name}_table"].sum(axis=0)
         wide = base + most[f"{name}_bias"] + choice * seen + number
         narrow = wide @ most[f"{name}_middle"] + most[f"{name}_middle_bias"]
         out = narrow @ most[f"{name}_out"]
-        bounds[f"correction of {name}s"] = max(wide.max(), narrow.max(), out), _OVERFLOW
+        largest = float(max(wide.max(), narrow.max(), out))
+        bounds.append((f"correction of {name}s", largest, _OVERFLOW))
     for name, inputs in (("later", ("situation", "want", "card")), ("now", ("situation", "card"))):
         sums = [most[f"{name}_{each}"].sum(axis=0) * seen for each in inputs]
         hidden = np.sum(sums, axis=0) + most[f"{name}_bias"]
         out = hidden @ most[f"{name}_out"] + most[f"{name}_end"]
-        bounds["chances of cards"] = max(hidden.max(), out), _MOST_CHANCE
-        _refuse(path, bounds)
-
-
-def _refuse(path: AgentPath, bounds: Mapping[str, tuple[float, float]]) -> None:
-    """Raises CheckpointError where the largest sum that is possible is above its limit."""
-    for name, (bound, limit) in bounds.items():
-        if not bound < limit:
+        bounds.append(("chances of cards", float(max(hidden.max(), out)), _MOST_CHANCE))
+    for name, largest, limit in bounds:
+        if not largest < limit:
             raise CheckpointError(
                 f"{path}: its weights are so large that its {name} can leave what a float32 holds; "
                 "they are broken: load another checkpoint, or train it anew"

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 import agents
 from agents import Agent, TwoPartAgent
@@ -29,6 +31,7 @@ from ohhell_env.game import Game
 from ohhell_env.observation import layout_of
 from tests.agents.test_counterfactual import corrected
 from tests.agents.test_heuristic import ALL_RULES
+from tests.agents.test_saved import EDGES, SAVED, VALUES, places, with_value
 from tests.agents.views import states, view
 
 RULES = Rules.preset("oh_hell", 3)
@@ -353,6 +356,29 @@ def test_broken_cards(tmp_path: Path, change: Any, expected: str) -> None:
     edit(tmp_path / "pair", change)
     with pytest.raises(CheckpointError, match=expected):
         agents.load(tmp_path / "pair")
+
+
+def test_any_value_at_any_place_of_the_card_is_refused_or_read(tmp_path: Path) -> None:
+    pair = tmp_path / "pair"
+    agents.make("parts:bids=heuristic,cards=random", 1).save(pair)
+    card = json.loads((pair / CARD).read_text())
+    outcomes: set[bool] = set()
+
+    @SAVED
+    @given(st.sampled_from(list(places(card))), EDGES | VALUES)
+    def check(place: tuple[Any, ...], value: Any) -> None:
+        (pair / CARD).write_text(json.dumps(with_value(card, place, value)), encoding="utf-8")
+        try:
+            agent = agents.load(pair)
+        except CheckpointError:
+            outcomes.add(False)
+        else:
+            outcomes.add(True)
+            agent.begin(RULES)
+            assert agent.act(view(Game(RULES, seed=1))) >= BID_BASE
+
+    check()
+    assert outcomes == {True, False}
 
 
 def test_parts_that_are_not_there_or_others(tmp_path: Path) -> None:
