@@ -21,6 +21,7 @@ import numpy as np
 from agents.base import Actions, Agent, Bytes, Words
 from agents.saved import AgentPath, is_there
 from ohhell_env.errors import OhHellError, nearest
+from ohhell_env.players import called
 from ohhell_env.rules import RulesLike
 
 _SPEC = re.compile(r"(?:python:)?([A-Za-z_]\w*(?:\.\w+)*):([A-Za-z_]\w*)")
@@ -48,6 +49,7 @@ class ImportedAgent(Agent):
                 "act_batch(observations, action_masks)"
             )
         self.player = player
+        self.name = called(player)
 
     @property
     def one_by_one(self) -> bool:

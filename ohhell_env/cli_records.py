@@ -238,7 +238,12 @@ def _played(
     if thoughts is not None:
         thoughts.begin(rules, own)
     while env.playing:
-        observation, *_, info = env.last()
-        action = -1 if thoughts is None else thoughts.think(env.game, observation, info)
-        env.step(players[env.game.seat].act(observation, info) if players else action)
+        action = -1
+        if thoughts is not None:
+            observation, *_, info = env.last()
+            action = thoughts.think(env.game, observation, info)
+        if players:
+            view = env.observe(env.agent_selection)  # its own: who thinks aloud may write to theirs
+            action = players[env.game.seat].act(view, {"action_mask": view["action_mask"].copy()})
+        env.step(action)
     return env.game

@@ -75,6 +75,15 @@ def resolve(player: Any, seed: int | None = None) -> Player:
     )
 
 
+def called(player: Any) -> str:
+    """Returns what a player calls itself, or else its function or class."""
+    for attribute in ("name", "__name__"):
+        name = getattr(player, attribute, None)
+        if isinstance(name, str) and name:
+            return name
+    return type(player).__name__
+
+
 def _make(name: str | Path, seed: int | None) -> Player:
     try:
         from agents import make

@@ -19,11 +19,9 @@ from numpy.typing import NDArray
 from agents.base import Agent
 from ohhell_env import schedule
 from ohhell_env.actions import BID_BASE
-from ohhell_env.engine.encode import MARGIN, new_buffer
 from ohhell_env.engine.layout import GAME, Rows, compile_rules
-from ohhell_env.envs import seat_loops
 from ohhell_env.envs.batched import BatchedOhHell
-from ohhell_env.observation import layout_of
+from ohhell_env.envs.opponents import Opponent
 from ohhell_env.rules import Rules
 from train.pool import NOBODY, Pool
 
@@ -142,14 +140,15 @@ class LapTables:
         self._stagger()
         self._seat_guests(np.ones(num_tables, np.bool_))
 
-    def _sit_down(self) -> list[Agent]:
+    def _sit_down(self) -> list[Opponent]:
         """Returns the players that sit here all the time: the opponents, then the partner."""
         company = self.company
-        actors = [opponent for opponent, _ in company.opponents]
+        agents = [opponent for opponent, _ in company.opponents]
         if company.partner is not None:
-            actors.append(company.partner)
+            agents.append(company.partner)
+        actors = [Opponent(agent, self.rules, self.tables.hand_size, False) for agent in agents]
         for actor in actors:
-            actor.begin(self.rules, None)
+            actor.begin(None)
         return actors
 
     def _stagger(self) -> None:
@@ -251,21 +250,7 @@ class LapTables:
             assert self.company.pool is not None, "past selves come from the pool"
             views, masks = self.tables.observations[asked], self.tables.action_masks[asked]
             return self.company.pool.ask(past, views, masks, words, self.rules)
-        actor = self._actors[place]
-        questions = self._shown_to(actor, asked)
-        return actor.act_batch(*questions, deterministic=False, words=words)
-
-    def _shown_to(self, actor: Agent, asked: NDArray[np.int64]) -> tuple[Bytes, Bytes]:
-        """Returns views and masks of the seats to act, in the layout that a player reads."""
-        if actor.layout_name == self.layout.name:
-            return self.tables.observations[asked], self.tables.action_masks[asked]
-        layout = layout_of(self.rules, actor.layout_name, self.tables.hand_size)
-        views = new_buffer(len(asked), layout.length)
-        masks = new_buffer(len(asked), layout.num_actions)
-        games = self.tables.games, self._compiled, layout.compiled()
-        seat_loops.question(*games, asked, views, masks)
-        rows = len(asked), -1
-        return views[:-MARGIN].reshape(rows), masks[:-MARGIN].reshape(rows)
+        return self._actors[place].ask(self.tables.games, self._compiled, asked, words)
 
     def _tell_pool(self, ended: Bools) -> None:
         """Tells the pool how the learner did against past selves in the deals that ended."""

@@ -196,7 +196,7 @@ class OhHellState(pyspiel.State):
         return self.moment.returns
 
     def _legal_actions(self, player: int) -> list[int]:
-        return self.moment.legal
+        return list(self.moment.legal)
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
         """Returns what chance may do now, with the chance of each."""

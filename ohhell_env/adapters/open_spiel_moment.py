@@ -131,7 +131,7 @@ class Moment:
             table = setting.lay(record)
             self.seat = OVER if table.over else table.seat
         self._next: dict[int, Moment] | None = None
-        self._legal: list[int] | None = None
+        self._legal: tuple[int, ...] | None = None
         self._knows: str | None = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -161,13 +161,13 @@ class Moment:
         return self.setting.paid(self.record)
 
     @property
-    def legal(self) -> list[int]:
+    def legal(self) -> tuple[int, ...]:
         """Action codes, or the numbers of what chance may do, ascending."""
         if self._legal is None:
             if self.record is None:
-                self._legal = [choice for choice, _ in self.outcomes()]
+                self._legal = tuple(choice for choice, _ in self.outcomes())
             else:
-                self._legal = self.setting.lay(self.record).legal_actions()
+                self._legal = tuple(self.setting.lay(self.record).legal_actions())
         return self._legal
 
     # ------------------------------------------------------------------ chance
@@ -234,7 +234,7 @@ class Moment:
     def _deal(self, action: int) -> Moment:
         setting = self.setting
         if action not in self.legal:
-            raise RulesError(f"chance cannot do {action} now; it can do: {self.legal}")
+            raise RulesError(f"chance cannot do {action} now; it can do: {list(self.legal)}")
         if self.dealer is None:
             return Moment(setting, action)
         whole = setting.rules.players * setting.hand_size

@@ -176,8 +176,7 @@ def step_all(games, rules, sections, actions, reward, arrays):
     for index in range(len(games)):
         row = games[index]
         code = kernel.apply(row, record, np.int64(actions[index]))
-        if deal_ends[index]:
-            rewards[index, :] = 0
+        rewards[index, :] = 0  # every time: the array is handed out, and may have been written to
         ended = code >= _DEAL
         deal_ends[index] = ended
         dones[index] = code >= _OVER

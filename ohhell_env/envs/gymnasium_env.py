@@ -77,7 +77,6 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from ohhell_env.actions import BID_BASE, whole_number
-from ohhell_env.engine.encode import MARGIN, new_buffer
 from ohhell_env.engine.layout import Phase
 from ohhell_env.envs import seat_loops
 from ohhell_env.envs.aec import RENDER_MODES, RawOhHell
@@ -153,10 +152,6 @@ class OhHellEnv(gymnasium.Env[Vector, Any]):
         self.open_hands = open_hands
         self._fixed_seat = check_seat(seat, self.rules)
         self._opponents = Opponents(opponents, self.rules, hand_size, deterministic)
-        self._buffers = [
-            (new_buffer(1, each.layout.length), new_buffer(1, each.layout.num_actions))
-            for each in self._opponents.players
-        ]
         self._chance = seat_loops.new_seats(1)
         self._seeded = False
         self._learner: int | None = None
@@ -216,6 +211,8 @@ class OhHellEnv(gymnasium.Env[Vector, Any]):
         if self._learner is None or not table.playing:
             ended = "the episode is over" if self._learner is not None else "step() before reset()"
             raise IllegalActionError(f"{ended}: call reset() first")
+        if int(table.game.state["seat"][0]) != self._learner:
+            raise IllegalActionError("an opponent left its turn without a move: call reset() first")
         try:
             table.step(action)
         except IllegalActionError as error:
@@ -255,14 +252,9 @@ class OhHellEnv(gymnasium.Env[Vector, Any]):
         assert self._learner is not None
         distance = (seat - self._learner - 1) % self.rules.players
         number = int(self._opponents.places[distance])
-        opponent, (views, masks) = self._opponents.players[number], self._buffers[number]
         game = self._table.game
-        seat_loops.question(
-            game.state, game.compiled, opponent.layout.compiled(), _FIRST, views, masks
-        )
         words = np.array([seat_loops.draw_word(self._chance)], np.uint64)
-        shown = views[np.newaxis, :-MARGIN], masks[np.newaxis, :-MARGIN]
-        return int(opponent.ask(*shown, words, np.array([seat]))[0])
+        return int(self._opponents.ask(number, game.state, game.compiled, _FIRST, words)[0])
 
     def _shown(self) -> tuple[Vector, dict[str, Any]]:
         """Returns the learner's view and info, after they have been printed if that is wanted."""

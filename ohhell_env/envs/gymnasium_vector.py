@@ -189,7 +189,7 @@ class OhHellVectorEnv(VectorEnv[Vectors, Any, NDArray[Any]]):
     def _infos(self) -> dict[str, Any]:
         tables, everywhere = self.tables, np.ones(self.num_envs, np.bool_)
         masks = tables.action_masks.copy() if self._copy else tables.action_masks
-        seats = tables.learner_seats.copy()
+        seats = tables.learner_seats
         return {
             "action_mask": masks,
             "_action_mask": everywhere,

@@ -119,7 +119,8 @@ class LearnerTables:
         self.action_masks: NDArray[np.int8] = _rows(self._buffers[1], tables)
         """int8 (N, A): 1 for each action that is legal; all 0 where an episode is over."""
         self.final_observations: NDArray[np.int8] = np.zeros((tables, layout.length), np.int8)
-        """int8 (N, L): where ``dones``, the last view of the episode that ended."""
+        """int8 (N, L): where ``dones``, the last view of the episode that ended; written with
+        autoreset "same_step" only, else ``observations`` holds it."""
         self.rewards: NDArray[np.float32] = np.zeros(tables, np.float32)
         """float32 (N,): what the last step paid the learner."""
         self.dones: NDArray[np.bool_] = np.zeros(tables, np.bool_)
@@ -136,14 +137,14 @@ class LearnerTables:
         """bool (N,): the last step ended the episode because its action was illegal."""
         self.fault_reasons: dict[int, str] = {}
         """What was wrong, by table, where ``faults``."""
-        kinds = (np.int64, np.int64, np.uint64, np.int64)
+        kinds = (np.int64, np.int64, np.uint64)
         self._questions: Any = tuple(np.zeros(tables, kind) for kind in kinds)
         self._all = np.arange(tables)
 
     @property
     def learner_seats(self) -> NDArray[np.int64]:
         """int64 (N,): the learner's seat at each table."""
-        return self._seats["learner"]
+        return self._seats["learner"].copy()
 
     # ------------------------------------------------------------------ episodes
 
@@ -248,12 +249,13 @@ class LearnerTables:
         """Returns the tables that this step begins anew instead of playing (N,)."""
         if self.autoreset == "same_step":
             return np.zeros(self.num_tables, np.bool_)
-        if self.autoreset == "disabled" and self.dones.any():
-            over = np.flatnonzero(self.dones).tolist()
+        over: NDArray[np.bool_] = self._seats["done"]  # users may have written to ``dones``
+        if self.autoreset == "disabled" and over.any():
             raise IllegalActionError(
-                f"tables {over}: the episode is over; call reset_tables() for them first"
+                f"tables {np.flatnonzero(over).tolist()}: the episode is over; call "
+                "reset_tables() for them first"
             )
-        return self.dones.copy()
+        return over.copy()
 
     def _part(
         self, tables: NDArray[np.int64], codes: NDArray[np.int64]
@@ -289,24 +291,14 @@ class LearnerTables:
                 opponents.places,
                 questions,
             )
-            tables, owners, words, seats = (array[:count].copy() for array in questions)
+            tables, owners, words = (array[:count].copy() for array in questions)
             for number in range(len(opponents.players) if count else 0):
                 asked = owners == number
                 if asked.any():
-                    self._ask(number, tables[asked], words[asked], seats[asked])
+                    self._ask(number, tables[asked], words[asked])
 
-    def _ask(
-        self,
-        number: int,
-        tables: NDArray[np.int64],
-        words: NDArray[np.uint64],
-        seats: NDArray[np.int64],
-    ) -> None:
-        opponent, count = self._opponents.players[number], len(tables)
-        layout = opponent.layout
-        views, masks = new_buffer(count, layout.length), new_buffer(count, layout.num_actions)
-        seat_loops.question(self.games, self._rules, layout.compiled(), tables, views, masks)
-        actions = opponent.ask(_rows(views, count), _rows(masks, count), words, seats)
+    def _ask(self, number: int, tables: NDArray[np.int64], words: NDArray[np.uint64]) -> None:
+        actions = self._opponents.ask(number, self.games, self._rules, tables, words)
         seat_loops.answer(self.games, self._rules, self._seats, tables, actions, self._reward)
 
     def _note(self, faulty: list[int]) -> None:
@@ -341,8 +333,8 @@ class LearnerTables:
 
     def _show(self) -> None:
         seat_loops.show(self.games, self._rules, self._sections, self._seats, *self._buffers)
-        if self.autoreset != "same_step" and self.dones.any():
-            self.action_masks[self.dones] = 0
+        if self.autoreset != "same_step" and self._seats["done"].any():
+            self.action_masks[self._seats["done"]] = 0
 
     def close(self) -> None:
         """Ends what opponents hold that were given by name; ``reset`` starts it anew."""

@@ -12,10 +12,14 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ohhell_env.actions import action_name, whole_number
+from ohhell_env.actions import BID_BASE, action_name, whole_number
+from ohhell_env.engine.encode import MARGIN, new_buffer
+from ohhell_env.engine.layout import Phase, Rows
+from ohhell_env.envs import seat_loops
 from ohhell_env.errors import IllegalActionError, RulesError
+from ohhell_env.game import cards_of
 from ohhell_env.observation import LAYOUTS, Layout, layout_of
-from ohhell_env.players import Player, resolve
+from ohhell_env.players import Player, called, resolve
 from ohhell_env.rules import Rules
 
 Views = NDArray[np.int8]
@@ -44,7 +48,7 @@ class Opponent:
         # Whatever chance a player needs comes with each question, so the seed decides nothing.
         self.player: Player = resolve(given, 0 if _is_name(given) else None)
         self._ours = _is_name(given)
-        self.name = str(given) if _is_name(given) else _called(given)
+        self.name = str(given) if _is_name(given) else called(given)
         self.deterministic = deterministic
         layout = getattr(self.player, "layout_name", "default")
         self.layout: Layout = layout_of(
@@ -73,24 +77,50 @@ class Opponent:
 
     def ask(
         self,
-        views: Views,
-        masks: Views,
+        games: Rows,
+        rules: Rows,
+        tables: NDArray[np.int64],
         words: NDArray[np.uint64],
-        seats: NDArray[np.int64],
     ) -> Actions:
-        """Returns a legal action for each row.
+        """Returns a legal action for the seat to act at each of some tables.
+
+        The arrays that the player gets are its own: it may write to them and keep them. Its answers
+        are checked against the tables, never against what it was handed.
 
         Args:
-            views: int8 (B, L), in the layout that the player reads.
-            masks: int8 (B, A).
-            words: uint64 (B,), the chance of each decision.
-            seats: int64 (B,), the seats that decide.
+            games: ``GAME`` rows (N,), unchanged by this.
+            rules: ``RULES`` row.
+            tables: int64 (B,), the rows of ``games`` that are meant.
+            words: uint64 (B,), the chance of each decision; the player's own, too.
+
+        Returns:
+            Action codes (B,).
 
         Raises:
-            IllegalActionError: The player answered something that is not legal.
+            IllegalActionError: An answer is not legal, or there are more or fewer than questions.
         """
+        count, layout = len(tables), self.layout
+        views, masks = new_buffer(count, layout.length), new_buffer(count, layout.num_actions)
+        seat_loops.question(games, rules, layout.compiled(), tables, views, masks)
+        shown = views[:-MARGIN].reshape(count, -1), masks[:-MARGIN].reshape(count, -1)
+        answers = self._answers(*shown, words, games["seat"][tables])
+        actions = _whole_numbers(answers)
+        if actions is None or len(actions) != count:
+            raise IllegalActionError(
+                f"opponent {self.name!r} answered {answers!r:.80}; {count} questions want "
+                f"{count} whole numbers"
+            )
+        place = int(seat_loops.first_illegal(games, tables, actions))
+        if place >= 0:
+            raise self._illegal(answers[place], games[tables[place] : tables[place] + 1])
+        return actions
+
+    def _answers(
+        self, views: Views, masks: Views, words: NDArray[np.uint64], seats: NDArray[np.integer[Any]]
+    ) -> Any:
+        """Returns what the player answers, unchecked."""
         if self._batch is not None and not self._one_by_one:
-            return self._checked(self._ask_batch(views, masks, words), masks, seats)
+            return self._ask_batch(views, masks, words)
         answers: list[Any] = []
         for row, seat in enumerate(seats.tolist()):
             if self._needs_seat:
@@ -100,7 +130,7 @@ class Opponent:
                 answers += list(self._ask_batch(views[part], masks[part], words[part]))
             else:
                 answers.append(self._ask_one(views[row], masks[row]))
-        return self._checked(answers, masks, seats)
+        return answers
 
     def _ask_batch(self, views: Views, masks: Views, words: NDArray[np.uint64]) -> Any:
         if self._takes_words:
@@ -114,23 +144,16 @@ class Opponent:
             return self.player.act(observation, info)
         return self.player.act(observation, info, False)
 
-    def _checked(self, answers: Any, masks: Views, seats: NDArray[np.int64]) -> Actions:
-        if len(answers) != len(masks):
-            raise IllegalActionError(
-                f"opponent {self.name!r} gave {len(answers)} answers to {len(masks)} questions"
-            )
-        actions = _whole_numbers(answers)
-        inside = (actions >= 0) & (actions < masks.shape[1])
-        legal = inside & (masks[np.arange(len(masks)), np.where(inside, actions, 0)] != 0)
-        if not legal.all():
-            row = int(np.argmin(legal))
-            codes = np.flatnonzero(masks[row]).tolist()
-            allowed = ", ".join(f"{code} ({action_name(code, self._rules.pack)})" for code in codes)
-            raise IllegalActionError(
-                f"opponent {self.name!r} in seat {seats[row]} answered {answers[row]!r}; legal: "
-                f"{allowed}; call reset() to go on"
-            )
-        return actions
+    def _illegal(self, answer: Any, game: Rows) -> IllegalActionError:
+        """Returns the error for an illegal answer at a table (one ``GAME`` row)."""
+        first = BID_BASE if int(game["phase"][0]) == _BID else 0
+        codes = [first + place for place in cards_of(int(game["legal"][0]))]
+        allowed = ", ".join(f"{code} ({action_name(code, self._rules.pack)})" for code in codes)
+        answered = answer.item() if isinstance(answer, np.generic) else answer
+        return IllegalActionError(
+            f"opponent {self.name!r} in seat {int(game['seat'][0])} answered {answered!r:.80}; "
+            f"legal: {allowed}"
+        )
 
 
 class Opponents:
@@ -189,6 +212,24 @@ class Opponents:
             else:
                 opponent.begin((learner + 1 + int(distances[0])) % self._seats)
 
+    def ask(
+        self,
+        number: int,
+        games: Rows,
+        rules: Rows,
+        tables: NDArray[np.int64],
+        words: NDArray[np.uint64],
+    ) -> Actions:
+        """Returns the actions of one of ``players``; see ``Opponent.ask``.
+
+        Raises:
+            IllegalActionError: One of them is not legal; the message asks for ``reset``.
+        """
+        try:
+            return self.players[number].ask(games, rules, tables, words)
+        except IllegalActionError as error:
+            raise IllegalActionError(f"{error}; call reset() to go on") from error
+
     def close(self) -> None:
         """Ends what those hold that were given by name; the next ``begin`` starts it anew."""
         for opponent in self.players:
@@ -199,10 +240,6 @@ def _is_name(given: Any) -> bool:
     return isinstance(given, str | Path)
 
 
-def _called(given: Any) -> str:
-    return getattr(given, "__name__", None) or type(given).__name__
-
-
 def _has_words(function: Any) -> bool:
     try:
         return "words" in inspect.signature(function).parameters
@@ -210,15 +247,19 @@ def _has_words(function: Any) -> bool:
         return False
 
 
-def _whole_numbers(answers: Any) -> Actions:
-    """Returns answers as action codes, -1 for each that is no whole number."""
+def _whole_numbers(answers: Any) -> Actions | None:
+    """Returns answers as action codes, -1 for each that is no whole number; None for no list."""
     if isinstance(answers, np.ndarray):
         array = cast("NDArray[Any]", answers)
-        if array.dtype.kind in "iu":
+        if array.ndim == 1 and array.dtype.kind in "iu":
             return array.astype(np.int64)
-    numbers = [whole_number(answer) for answer in answers]
+    try:
+        numbers = [whole_number(answer) for answer in answers]
+    except TypeError:  # one number for all questions, or none at all
+        return None
     right = [-1 if number is None or abs(number) > _LARGEST else number for number in numbers]
     return np.array(right, np.int64)
 
 
 _LARGEST = 2**62
+_BID = int(Phase.BID)

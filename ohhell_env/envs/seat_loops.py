@@ -144,14 +144,15 @@ def waiting(games, rules, seats, tables, reward, places, questions):
         tables: Whole numbers (B,), the tables that are meant.
         reward: Place of the reward in ``REWARDS``.
         places: Who of the opponents sits so many seats (and one) after the learner.
-        questions: ``QUESTIONS`` of at least B rows: tables, opponents, words, seats; written.
+        questions: Arrays of at least B rows: tables (int64),
+            opponents (int64), words (uint64); written.
 
     Returns:
         How many tables wait.
     """
     record = rules[0]
     paid = np.zeros(MAX_SEATS)
-    found, owners, words, asked = questions
+    found, owners, words = questions
     count = 0
     for index in tables:
         row, seat = games[index], seats[index]
@@ -162,7 +163,6 @@ def waiting(games, rules, seats, tables, reward, places, questions):
                 distance = np.int64(row.seat) - seat.learner - 1
                 owners[count] = places[distance if distance >= 0 else distance + record.players]
                 words[count] = _next_word(seat)
-                asked[count] = row.seat
                 count += 1
                 break
             _act(row, record, action, reward, seat, paid)

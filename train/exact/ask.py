@@ -1,4 +1,4 @@
-"""Asking a player for its bids in one-card deals."""
+"""Asking a player what it does: in positions written out, and for its bids in one-card deals."""
 
 from __future__ import annotations
 
@@ -9,13 +9,50 @@ from agents.base import Agent
 from ohhell_env.engine import batch
 from ohhell_env.engine.encode import MARGIN, new_buffer
 from ohhell_env.engine.layout import BID_BASE, Rows, compile_rules, new_games
+from ohhell_env.errors import IllegalActionError
 from ohhell_env.game import Game
 from ohhell_env.observation import layout_of
+from ohhell_env.players import called
 from train.exact.beginnings import Beginnings
 from train.exact.counts import CARDS
 
 _UNASKED = -1.0
 _AT_ONCE = 4096
+
+
+def legal_answers(
+    agent: Agent, views: NDArray[np.int8], masks: NDArray[np.int8]
+) -> NDArray[np.int64]:
+    """Returns what a player does in some positions.
+
+    The player gets copies, so that nothing that it writes to them makes an answer legal.
+
+    Args:
+        agent: The player; it has taken its seat.
+        views: int8 (B, L), observations of the seats to act.
+        masks: int8 (B, A), action masks.
+
+    Returns:
+        int64 (B,), a legal action code for each position.
+
+    Raises:
+        IllegalActionError: It answers something else.
+    """
+    answers = np.asarray(agent.act_batch(views.copy(), masks.copy()))
+    if answers.dtype.kind not in "iu" or answers.shape != (len(masks),):
+        raise IllegalActionError(
+            f"player {called(agent)!r} answered {answers!r:.80}; {len(masks)} questions want "
+            f"{len(masks)} whole numbers"
+        )
+    inside = (answers >= 0) & (answers < masks.shape[1])
+    legal = inside & (masks[np.arange(len(masks)), np.where(inside, answers, 0)] != 0)
+    if not legal.all():
+        wrong = int(np.argmin(legal))
+        raise IllegalActionError(
+            f"player {called(agent)!r} answered {answers[wrong]}; legal: "
+            f"{', '.join(map(str, np.flatnonzero(masks[wrong])))}"
+        )
+    return answers.astype(np.int64)
 
 
 class Asker:
@@ -71,9 +108,8 @@ class Asker:
         layout, count = self._layout, len(questions)
         views, masks = new_buffer(count, layout.length), new_buffer(count, layout.num_actions)
         batch.observe_all(games, self._compiled, layout.compiled(), views, masks)
-        answers = self._agent.act_batch(
-            views[:-MARGIN].reshape(count, -1), masks[:-MARGIN].reshape(count, -1)
-        )
+        shown = views[:-MARGIN].reshape(count, -1), masks[:-MARGIN].reshape(count, -1)
+        answers = legal_answers(self._agent, *shown)
         return (answers - BID_BASE).astype(np.float64)
 
     def _after(self, label: int, place: int, history: int) -> Rows:

@@ -21,6 +21,7 @@ from ohhell_env.adapters.open_spiel import OhHellGame, game_of, pyspiel
 from ohhell_env.adapters.open_spiel_moment import Moment
 from ohhell_env.errors import RulesError
 from ohhell_env.rules import Rules, RulesLike
+from train.exact.ask import legal_answers
 
 MOST_NODES = 1_000_000
 """Most moments of all deals together that ``tree_of`` writes out."""
@@ -129,7 +130,7 @@ def policy_of(agent: Agent, tree: Tree, samples: int = 1) -> dict[str, list[tupl
         views, masks = (np.stack(parts) for parts in zip(*asked.values(), strict=True))
         counts = np.zeros(masks.shape, np.int64)
         for _ in range(samples):
-            counts[np.arange(len(asked)), agent.act_batch(views, masks)] += 1
+            counts[np.arange(len(asked)), legal_answers(agent, views, masks)] += 1
         for name, mask, row in zip(asked, masks, counts, strict=True):
             answers[name] = [(int(a), float(row[a] / samples)) for a in np.flatnonzero(mask)]
     return answers

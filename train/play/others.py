@@ -14,7 +14,6 @@ from ohhell_env.envs.opponents import Opponent, Opponents
 from ohhell_env.errors import OhHellError
 from ohhell_env.game import Game
 from ohhell_env.rules import Rules
-from train.play.sight import observe
 
 
 class PlayerError(OhHellError):
@@ -26,12 +25,13 @@ class PlayerError(OhHellError):
 
 @dataclass(frozen=True)
 class Question:
-    """A decision of another seat: its own view and the chance that belongs to it."""
+    """A decision of another seat, and the chance that belongs to it."""
 
     seat: int
-    view: NDArray[np.int8]
-    mask: NDArray[np.int8]
-    word: np.uint64
+    game: Game
+    """The table at this moment; the player gets the seat's own view of it."""
+    words: NDArray[np.uint64]
+    """(1,)"""
 
 
 class Others:
@@ -76,10 +76,9 @@ class Others:
             move: How many bids and cards were made before; chance depends on it and on the seed, so
                 that the same game brings the same answers.
         """
-        layout = self._player(game.seat).layout
-        view, mask = observe(game, layout, game.seat)
         key = np.array([game.seed or 0, move], np.uint64)
-        return Question(game.seat, view, mask, np.uint64(np.random.Philox(key=key).random_raw()))
+        words = np.array([np.random.Philox(key=key).random_raw()], np.uint64)
+        return Question(game.seat, game.copy(), words)
 
     def answer(self, question: Question) -> int:
         """Returns the action of a player; may take seconds, may be called in any thread.
@@ -87,17 +86,16 @@ class Others:
         Raises:
             PlayerError: It failed.
         """
-        legal = np.flatnonzero(question.mask)
+        game = question.game
+        legal = game.legal_actions()
         if len(legal) == 1:
-            return int(legal[0])
-        player = self._player(question.seat)
-        rows = question.view[np.newaxis], question.mask[np.newaxis]
-        word, seat = np.array([question.word], np.uint64), np.array([question.seat])
+            return legal[0]
+        player, words = self._player(question.seat), question.words.copy()
         try:
             with self._lock:  # one that was undone may still be thinking
-                return int(player.ask(*rows, word, seat)[0])
+                return int(player.ask(game.state, game.compiled, _TABLE, words)[0])
         except OhHellError as error:
-            why = str(error).removesuffix("; call reset() to go on")
+            why = str(error)
         except (Exception, SystemExit) as error:
             why = _described(error)
         raise PlayerError(f"seat {question.seat} ({player.name}) failed: {why}")
@@ -109,6 +107,9 @@ class Others:
     def close(self) -> None:
         """Ends what the players hold, programs for instance; one that thinks is ended, too."""
         self._players.close()
+
+
+_TABLE = np.zeros(1, np.int64)  # the only one
 
 
 def _described(error: BaseException) -> str:
