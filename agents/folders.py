@@ -19,8 +19,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
 
 import ohhell_env
 from agents.saved import AgentPath, as_path, naming, read_file
@@ -43,13 +41,30 @@ Sizes = Mapping[str, tuple[int, ...]]
 """Name and shape of every tensor."""
 
 
+def _tensors() -> Any:
+    """Returns the library ``safetensors``, which players without a checkpoint do without.
+
+    Raises:
+        CheckpointError: It is not installed.
+    """
+    try:
+        import safetensors.numpy
+    except ModuleNotFoundError as error:
+        raise CheckpointError(
+            f"the weights of players that learned need {error.name}: pip install safetensors"
+        ) from None
+    return safetensors
+
+
 def digest_of(weights: Weights) -> str:
     """Returns the SHA-256 of weights as they are saved."""
     return hashlib.sha256(_packed(weights)).hexdigest()
 
 
 def _packed(weights: Weights) -> bytes:
-    return save({name: np.asarray(value, order="C") for name, value in weights.items()})
+    return _tensors().numpy.save(
+        {name: np.asarray(value, order="C") for name, value in weights.items()}
+    )
 
 
 def write_folder(path: AgentPath, kind: str, about: Mapping[str, Any], weights: Weights) -> None:
@@ -182,9 +197,10 @@ def read_weights(path: Path, digest: Any, sizes: Sizes) -> Weights:
         )
     if hashlib.sha256(content).hexdigest() != digest:
         raise CheckpointError(f"{file}: is damaged, or belongs to another {CARD}")
+    tensors = _tensors()
     try:
-        weights = load(content)
-    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+        weights = tensors.numpy.load(content)
+    except (tensors.SafetensorError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(
             f"{file}: holds no readable weights ({error}); tensors of float32 are wanted"
         ) from None

@@ -89,7 +89,10 @@ def _make(name: str | Path, seed: int | None) -> Player:
         from agents import make
     except ModuleNotFoundError as error:
         if error.name != "agents":
-            raise
+            raise OhHellError(
+                f"player {str(name)!r} needs {error.name}, which is not installed: pip install "
+                f"{error.name}"
+            ) from error
         raise OhHellError(
             f"player {str(name)!r}: players by name live in the package 'agents', which comes with "
             "a clone of the repository (pip install -e .), not with the wheel; give a function or "
