@@ -8,8 +8,9 @@ its own seat was paid. An episode that ends is followed by the next in the same 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from gymnasium import spaces
@@ -143,6 +144,10 @@ class TableVecEnv(VecEnv):
                 "win_share": float(tables.win_shares[table]),
             }
         return tables.observations.copy(), tables.rewards.copy(), tables.dones.copy(), infos
+
+    def __copy__(self) -> Self:
+        """Returns an independent copy: half of one would share the tables and the opponents."""
+        return copy.deepcopy(self)
 
     def close(self) -> None:
         """Ends what opponents hold."""

@@ -23,9 +23,10 @@ Episode end:
 # pyright: reportMissingImports=false
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from inspect import signature
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from gymnasium import spaces
@@ -157,6 +158,10 @@ class OhHellEnv(MultiAgentEnv):
     def _results(self, agent: str) -> dict[str, Any]:
         info = self._table.infos[agent]
         return {key: value for key, value in info.items() if key != "action_mask"}
+
+    def __copy__(self) -> Self:
+        """Returns an independent copy: half of one would share the table."""
+        return copy.deepcopy(self)
 
     def render(self) -> Any:
         """Returns or prints the table, as ``render_mode`` says."""

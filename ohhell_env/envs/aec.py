@@ -95,8 +95,9 @@ Version history:
 # pyright: reportMissingTypeStubs=false, reportUnnecessaryIsInstance=false
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import gymnasium
 import numpy as np
@@ -554,6 +555,10 @@ class RawOhHell(AECEnv[str, Any, Any]):
         return self.game.record()
 
     # ------------------------------------------------------------------ Python's own
+
+    def __copy__(self) -> Self:
+        """Returns an independent copy: half of one would share the table."""
+        return copy.deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
         left_out = {"_state", "_compiled", "_sections", "_buffer", "_mask_buffer", "_view"}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import secrets
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -211,6 +212,10 @@ class BatchedOhHell:
         if self.first_table + row > 0:
             game.seed = None  # a Game's seed means the first of its streams
         return game
+
+    def __copy__(self) -> Self:
+        """Returns an independent copy, as ``copy.deepcopy`` does."""
+        return copy.deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the arrays whose parts are views of each other: a copy would part them."""

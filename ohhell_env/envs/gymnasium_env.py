@@ -69,7 +69,8 @@ Version history:
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import copy
+from typing import Any, ClassVar, Self
 
 import gymnasium
 import numpy as np
@@ -305,6 +306,10 @@ class OhHellEnv(gymnasium.Env[Vector, Any]):
         if self._learner is None:
             return None
         return game_html(self.game, None if self.open_hands else self._learner)
+
+    def __copy__(self) -> Self:
+        """Returns an independent copy: half of one would share the table and the opponents."""
+        return copy.deepcopy(self)
 
     def record(self) -> dict[str, Any]:
         """Returns the episode so far as plain data; see ``ohhell_env.record``."""

@@ -22,7 +22,8 @@ which the next step overwrites.
 # Reads what users hand over: types are checked here, not believed.
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from copy import deepcopy
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from gymnasium import spaces
@@ -225,6 +226,10 @@ class OhHellVectorEnv(VectorEnv[Vectors, Any, NDArray[Any]]):
     def action_masks(self) -> NDArray[np.bool_]:
         """Returns bool (N, A): the actions that are legal for the learner at each table."""
         return self.tables.action_masks.astype(np.bool_)
+
+    def __copy__(self) -> Self:
+        """Returns an independent copy: half of one would share the tables and the opponents."""
+        return deepcopy(self)
 
     def render(self) -> tuple[Any, ...] | None:
         """Returns one text or picture for each table, as ``render_mode`` says."""

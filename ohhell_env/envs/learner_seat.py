@@ -8,8 +8,9 @@ once; where only one action is legal for them they are not asked.
 
 from __future__ import annotations
 
+import copy
 import secrets
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -354,6 +355,10 @@ class LearnerTables:
         if self.first_table + row > 0:
             game.seed = None  # a Game's seed means the first of its streams
         return game
+
+    def __copy__(self) -> Self:
+        """Returns an independent copy: half of one would share its tables and its players."""
+        return copy.deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the arrays whose parts are views of each other: a copy would part them."""

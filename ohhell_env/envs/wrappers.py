@@ -7,8 +7,9 @@ subclasses mean the same, but reach the raw environment directly and hold no cop
 # pyright: reportMissingTypeStubs=false
 from __future__ import annotations
 
+import copy
 from operator import attrgetter
-from typing import Any
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from gymnasium import spaces
@@ -63,6 +64,10 @@ class _Direct(BaseWrapper[str, Any, Any]):
         if name in ("raw", "env") or (name.startswith("_") and name != "_cumulative_rewards"):
             raise AttributeError(f"accessing private attribute {name!r} is prohibited")
         return getattr(self.env, name)
+
+    def __copy__(self) -> Self:
+        """Returns an independent copy: half of one would share the table inside."""
+        return copy.deepcopy(self)
 
     def __str__(self) -> str:
         return str(self.env)
