@@ -8,6 +8,8 @@ Autoreset:
     next in the same step, its last view is ``infos["final_obs"]``. With "NextStep" the next step
     begins it, ignores its action and pays nothing; with "Disabled"
     ``reset(options={"reset_mask": mask})`` begins it. ``metadata["autoreset_mode"]`` says which.
+    Before Gymnasium 1.4 "NextStep" is the default and "SameStep" warns: Gymnasium's own
+    ``RecordEpisodeStatistics`` understands nothing else there and leaves rewards out.
 
 Infos:
     "action_mask" int8 (N, A) and "seat" (N,). Where an episode ended also the learner's "score" and
@@ -22,9 +24,11 @@ which the next step overwrites.
 # Reads what users hand over: types are checked here, not believed.
 from __future__ import annotations
 
+import warnings
 from copy import deepcopy
 from typing import Any, ClassVar, Self
 
+import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import VectorEnv
@@ -61,7 +65,8 @@ class OhHellVectorEnv(VectorEnv[Vectors, Any, NDArray[Any]]):
         layout: "default" or "universal".
         deterministic: Whether opponents that weigh their actions take the best one.
         open_hands: Whether ``render`` shows all hands.
-        autoreset_mode: "SameStep", "NextStep", "Disabled", or Gymnasium's ``AutoresetMode``.
+        autoreset_mode: "SameStep", "NextStep", "Disabled", or Gymnasium's ``AutoresetMode``. None:
+            "SameStep", or "NextStep" before Gymnasium 1.4.
         copy: Whether arrays are new at every step.
 
     Raises:
@@ -88,7 +93,7 @@ class OhHellVectorEnv(VectorEnv[Vectors, Any, NDArray[Any]]):
         layout: str = "default",
         deterministic: bool = True,
         open_hands: bool = False,
-        autoreset_mode: Any = "SameStep",
+        autoreset_mode: Any = None,
         copy: bool = True,
     ) -> None:
         mode = _check_autoreset(autoreset_mode)
@@ -247,11 +252,27 @@ class OhHellVectorEnv(VectorEnv[Vectors, Any, NDArray[Any]]):
             self.tables.close()
 
 
+def _knows_same_step() -> bool:
+    """Returns whether Gymnasium's own wrappers understand "SameStep"."""
+    release = gymnasium.__version__.split(".")[:2]
+    return tuple(int(part) for part in release if part.isdigit()) >= (1, 4)
+
+
 def _check_autoreset(mode: Any) -> str:
     """Returns the name of an autoreset mode, or raises RulesError."""
+    if mode is None:
+        return "SameStep" if _knows_same_step() else "NextStep"
     name = getattr(mode, "value", mode)
     if not isinstance(name, str) or name not in _AUTORESETS:
         raise RulesError(f"autoreset_mode={mode!r}: {nearest(name, _AUTORESETS)}")
+    if name == "SameStep" and not _knows_same_step():
+        # The wrapper cannot be told: it takes the step after an end for one that only resets.
+        warnings.warn(
+            f"autoreset_mode='SameStep' with Gymnasium {gymnasium.__version__}: its "
+            "RecordEpisodeStatistics leaves out the first reward of every episode but the first; "
+            "take Gymnasium 1.4 or newer, or autoreset_mode='NextStep', if you use it",
+            stacklevel=3,
+        )
     return name
 
 

@@ -12,6 +12,8 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
+from packaging.version import Version
 
 from ohhell_env import Game, Rules
 from ohhell_env.envs.gymnasium_env import OhHellEnv
@@ -330,8 +332,14 @@ def test_a_row_is_the_single_environment(episode: str, opponents: Any) -> None:
             assert infos["_score"][0] and not infos["_fault"][0]
 
 
+same_step = pytest.mark.filterwarnings("ignore:autoreset_mode='SameStep' with Gymnasium 1.[0-3]")
+
+
+@same_step
 def test_the_vector_environment_keeps_gymnasiums_forms() -> None:
-    vector = gymnasium.make_vec(ID, num_envs=5, rules=SHORT, opponents=lowest)
+    vector = gymnasium.make_vec(
+        ID, num_envs=5, rules=SHORT, opponents=lowest, autoreset_mode="SameStep"
+    )
     assert isinstance(vector, OhHellVectorEnv)
     disabled = OhHellVectorEnv(2, SHORT, opponents=lowest, autoreset_mode="Disabled")
     for env, named in ((vector, "SameStep"), (disabled, "Disabled")):
@@ -361,6 +369,59 @@ def test_the_vector_environment_keeps_gymnasiums_forms() -> None:
             assert infos["final_info"]["score"][table] == rewards[table]
             assert before[table].tobytes() != last.tobytes() != views[table].tobytes()
     assert ends > 10
+
+
+KNOWS_SAME_STEP = Version(gymnasium.__version__) >= Version("1.4")
+
+
+@pytest.mark.parametrize("hand_size", [1, 2])
+@pytest.mark.parametrize(
+    "mode",
+    [
+        None,
+        "NextStep",
+        pytest.param(
+            "SameStep",
+            marks=pytest.mark.skipif(
+                not KNOWS_SAME_STEP, reason="this Gymnasium's statistics are wrong with it"
+            ),
+        ),
+    ],
+)
+def test_gymnasiums_statistics_are_those_of_the_episodes(mode: Any, hand_size: int) -> None:
+    """Before 1.4 they leave out the first reward of an episode where it begins in the same step."""
+    settings: dict[str, Any] = {"rules": "boerenbridge", "players": 3, "opponents": "random"}
+    env: Any = RecordEpisodeStatistics(
+        gymnasium.make_vec(ID, num_envs=8, hand_size=hand_size, autoreset_mode=mode, **settings),
+        buffer_length=1000,
+    )
+    _, infos = env.reset(seed=1)
+    rng = random.Random(1)
+    returns, sums = list[float](), np.zeros(8)
+    for _ in range(30):
+        actions = [rng.choice(legal_of(mask)) if mask.any() else 0 for mask in infos["action_mask"]]
+        _, rewards, ends, _, infos = env.step(np.array(actions))
+        sums += rewards
+        returns += sums[ends].tolist()
+        sums[ends] = 0
+    assert len(returns) > 50
+    assert list(env.return_queue) == returns
+
+
+def test_an_older_gymnasium_begins_episodes_in_the_next_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def mode_of(**settings: Any) -> str:
+        env = OhHellVectorEnv(2, SHORT, opponents=lowest, **settings)
+        mode = env.metadata["autoreset_mode"]
+        return getattr(mode, "value", mode)
+
+    monkeypatch.setattr(gymnasium, "__version__", "1.4.0a1")
+    assert mode_of() == mode_of(autoreset_mode="SameStep") == "SameStep"
+    monkeypatch.setattr(gymnasium, "__version__", "1.3.0")
+    assert mode_of() == "NextStep" and mode_of(autoreset_mode="Disabled") == "Disabled"
+    with pytest.warns(UserWarning, match="RecordEpisodeStatistics leaves out the first reward"):
+        assert mode_of(autoreset_mode="SameStep") == "SameStep"
 
 
 def test_copies_and_views() -> None:
@@ -393,8 +454,9 @@ def test_vector_resets() -> None:
         OhHellVectorEnv(2, SHORT, opponents=lowest, autoreset_mode="SomeDay")
 
 
+@same_step
 def test_faults_in_the_vector_environment() -> None:
-    env = OhHellVectorEnv(3, SHORT, opponents=lowest)
+    env = OhHellVectorEnv(3, SHORT, opponents=lowest, autoreset_mode="SameStep")
     _, infos = env.reset(seed=2)
     actions = infos["action_mask"].argmax(axis=1)
     actions[1] = 5
