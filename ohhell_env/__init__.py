@@ -4,7 +4,7 @@
 >>> env = oh_hell_v0.env(rules=Rules.preset("nomination_whist"), episode="deal")
 
 What is heavy (the engine, PettingZoo) is imported when it is first asked for; Gymnasium at once, to
-tell it of ``ohhell/OhHell-v0``.
+register ``ohhell/OhHell-v0``. PettingZoo's registry gets ``ohhell/oh_hell-v0`` when it is imported.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ohhell_env.envs.registration import register_gymnasium
+from ohhell_env.envs.registration import register_gymnasium, register_pettingzoo
 
 # Not lazy: the function has the name of the module that it comes from, and the import system would
 # put the module in its place.
@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 register_gymnasium()
+register_pettingzoo()
 
 _CLASSES = {"BatchedOhHell": "envs.batched", "Game": "game", "Rules": "rules"}
 """Public classes by the module that they come from."""

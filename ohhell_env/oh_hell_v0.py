@@ -84,16 +84,3 @@ def parallel_env(*_: Any, **__: Any) -> NoReturn:
         "oh_hell_v0 has no parallel form: the seats take turns. For many tables at once use "
         "ohhell_env.BatchedOhHell"
     )
-
-
-def _register() -> None:
-    """Makes ``pettingzoo.make("aec", "ohhell/oh_hell-v0")`` work, where PettingZoo has ``make``."""
-    try:
-        from pettingzoo.env_registry.registration import aec_registry, register
-    except ImportError:  # before PettingZoo 1.27
-        return
-    if "ohhell/oh_hell-v0" not in aec_registry:
-        register("aec", "ohhell/oh_hell-v0", entry_point="ohhell_env.oh_hell_v0:env")
-
-
-_register()

@@ -1,12 +1,21 @@
-"""Tells Gymnasium of ``ohhell/OhHell-v0``; done by ``import ohhell_env``."""
+"""Registers the environments with Gymnasium and PettingZoo; done by ``import ohhell_env``."""
 
 # pyright: reportUnknownVariableType=false
 from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import Any
 
 from gymnasium.envs.registration import register, registry
 
 ID = "ohhell/OhHell-v0"
 """A new number means that default rules, observation, action codes, rewards or deals changed."""
+PETTINGZOO_ID = "ohhell/oh_hell-v0"
+"""The same in PettingZoo's registry."""
+_PETTINGZOO = "pettingzoo.env_registry.registration"
 
 
 def register_gymnasium() -> None:
@@ -17,3 +26,46 @@ def register_gymnasium() -> None:
             entry_point="ohhell_env.envs.gymnasium_env:OhHellEnv",
             vector_entry_point="ohhell_env.envs.gymnasium_vector:OhHellVectorEnv",
         )
+
+
+def register_pettingzoo() -> None:
+    """Makes ``pettingzoo.make("aec", PETTINGZOO_ID)`` work, where PettingZoo has a registry.
+
+    Importing PettingZoo would make ``import ohhell_env`` a fifth slower for everybody, so the
+    environment is registered when somebody else imports PettingZoo's registry, before or after.
+    PettingZoo before 1.27 has none.
+    """
+    loaded = sys.modules.get(_PETTINGZOO)
+    if loaded is not None:
+        _add_to(loaded)
+    elif not any(isinstance(finder, _Waiting) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Waiting())
+
+
+def _add_to(module: Any) -> None:
+    if PETTINGZOO_ID not in module.aec_registry:
+        module.register("aec", PETTINGZOO_ID, entry_point="ohhell_env.oh_hell_v0:env")
+
+
+class _Waiting:
+    """A finder of modules that waits for PettingZoo's registry and adds to it once it is there."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Returns nothing but for that one module, which is found and loaded as usual."""
+        if fullname != _PETTINGZOO:
+            return None
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is None or spec.loader is None:
+            return None
+        load: Any = spec.loader.exec_module
+
+        def load_and_add(module: ModuleType) -> None:
+            load(module)
+            _add_to(module)
+
+        spec.loader.exec_module = load_and_add
+        return spec

@@ -95,6 +95,45 @@ def test_registered() -> None:
     assert env.unwrapped.rules == Rules.preset("kachuful", 5)
 
 
+@pytest.mark.skipif(not hasattr(pettingzoo, "make"), reason="this PettingZoo has no registry")
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "import pettingzoo, ohhell_env",
+        "import ohhell_env, pettingzoo",
+        "import ohhell_env, importlib; importlib.reload(ohhell_env); import pettingzoo",
+        "import ohhell_env.envs.batched, pettingzoo.utils, pettingzoo",
+    ],
+)
+def test_registered_by_the_import_of_the_library_alone(imports: str) -> None:
+    code = (
+        f"{imports}\n"
+        "import sys\n"
+        "assert 'ohhell_env.oh_hell_v0' not in sys.modules\n"
+        "env = pettingzoo.make('aec', 'ohhell/oh_hell-v0', rules='kachuful', players=5)\n"
+        "env.reset(seed=1)\n"
+        "assert len(env.agents) == 5\n"
+        "assert pettingzoo.spec('aec', 'ohhell/oh_hell-v0') is not None\n"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, timeout=120)
+
+
+def test_a_pettingzoo_without_a_registry_is_left_alone() -> None:
+    """The first that has one is 1.27."""
+    code = (
+        "import ohhell_env, sys, types\n"
+        "sys.modules['pettingzoo.env_registry'] = None\n"
+        "try:\n"
+        "    import pettingzoo.env_registry.registration\n"
+        "except ImportError:\n"
+        "    pass\n"
+        "else:\n"
+        "    raise SystemExit('there is one')\n"
+        "assert ohhell_env.Rules.preset('oh_hell').players == 4\n"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, timeout=120)
+
+
 # ---------------------------------------------------------------- rewards and the end
 
 
