@@ -51,8 +51,8 @@ except ImportError as error:
 SETTINGS = tuple(signature(oh_hell_v0.env).parameters)
 """What ``env_config`` may hold: the arguments of the PettingZoo environment, ``oh_hell_v0.env``."""
 
-Views = dict[str, dict[str, Any]]
-ByAgent = dict[str, Any]
+ByAgent = dict[Any, Any]
+"""Something for each agent, "player_0" and so on. RLlib's own type lets any object be one."""
 
 
 class OhHellEnv(MultiAgentEnv):
@@ -74,9 +74,9 @@ class OhHellEnv(MultiAgentEnv):
         self._wrapped = oh_hell_v0.env(**settings)
         self._table = self._wrapped.unwrapped
         self.render_mode = self._table.render_mode
-        self.possible_agents = list(self._table.possible_agents)
-        self.agents = list(self.possible_agents)
-        agent = self.possible_agents[0]  # every seat has the same spaces
+        agents = self._table.possible_agents
+        self.possible_agents, self.agents = list(agents), list(agents)
+        agent = agents[0]  # every seat has the same spaces
         self._action_space = self._table.action_space(agent)
         shown = self._table.observation_space(agent)
         view = shown["observation"]
@@ -88,8 +88,8 @@ class OhHellEnv(MultiAgentEnv):
                 "action_mask": shown["action_mask"],
             }
         )
-        self.observation_spaces = dict.fromkeys(self.possible_agents, self._view_space)
-        self.action_spaces = dict.fromkeys(self.possible_agents, self._action_space)
+        self.observation_spaces = dict.fromkeys(agents, self._view_space)
+        self.action_spaces = dict.fromkeys(agents, self._action_space)
 
     @property
     def table(self) -> RawOhHell:
@@ -98,7 +98,7 @@ class OhHellEnv(MultiAgentEnv):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Views, ByAgent]:
+    ) -> tuple[ByAgent, ByAgent]:
         """Begins an episode and deals.
 
         Args:
@@ -116,8 +116,8 @@ class OhHellEnv(MultiAgentEnv):
         return {agent: self._view(agent)}, {}
 
     def step(
-        self, action_dict: Mapping[str, Any]
-    ) -> tuple[Views, ByAgent, ByAgent, ByAgent, ByAgent]:
+        self, action_dict: Mapping[Any, Any]
+    ) -> tuple[ByAgent, ByAgent, ByAgent, ByAgent, ByAgent]:
         """Makes the action of the seat to act.
 
         Args:
@@ -142,7 +142,7 @@ class OhHellEnv(MultiAgentEnv):
         over = not table.playing
         paid = any(table.rewards.values()) or over
         rewards = dict(table.rewards) if paid else {agent: 0.0}
-        seen = self.possible_agents if over else [table.agent_selection]
+        seen: list[Any] = table.possible_agents if over else [table.agent_selection]
         views = {each: self._view(each) for each in seen}
         ends = dict.fromkeys(seen, over) | {"__all__": over}
         infos = {each: self._results(each) for each in seen} if over else {}

@@ -149,7 +149,7 @@ class Opponent:
         first = BID_BASE if int(game["phase"][0]) == _BID else 0
         codes = [first + place for place in cards_of(int(game["legal"][0]))]
         allowed = ", ".join(f"{code} ({action_name(code, self._rules.pack)})" for code in codes)
-        answered = answer.item() if isinstance(answer, np.generic) else answer
+        answered: Any = cast("Any", answer).item() if isinstance(answer, np.generic) else answer
         return IllegalActionError(
             f"opponent {self.name!r} in seat {int(game['seat'][0])} answered {answered!r:.80}; "
             f"legal: {allowed}"

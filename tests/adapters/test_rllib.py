@@ -55,9 +55,9 @@ def check_same_game(rules: Rules, rng: random.Random, **settings: Any) -> None:
     seed = rng.randrange(1000)
     seen, _ = env.reset(seed=seed)
     other.reset(seed=seed)
-    sums = dict.fromkeys(env.possible_agents, 0.0)
-    ends: dict[str, bool] = {"__all__": False}
-    infos: dict[str, Any] = {}
+    sums: dict[Any, float] = dict.fromkeys(env.possible_agents, 0.0)
+    ends: dict[Any, bool] = {"__all__": False}
+    infos: dict[Any, Any] = {}
     while not ends["__all__"]:
         agent = other.agent_selection
         assert list(seen) == [agent]
@@ -112,7 +112,10 @@ def test_rllibs_episodes_keep_what_every_seat_was_paid() -> None:
     """An episode as RLlib's runner builds it: a reward that comes later goes to the last action."""
     for seed in range(5):
         env, rng = OhHellEnv({"rules": house(3, 2, 3)}), random.Random(seed)
-        spaces = {"observation_space": env.observation_spaces, "action_space": env.action_spaces}
+        spaces: dict[str, Any] = {
+            "observation_space": env.observation_spaces,
+            "action_space": env.action_spaces,
+        }
         episode = MultiAgentEpisode(**spaces)
         first, infos = env.reset(seed=seed)
         episode.add_env_reset(observations=first, infos=infos)
@@ -199,7 +202,7 @@ def test_the_example_trains_and_plays(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    part = PAGE.read_text(encoding="utf-8").partition("\n## RLlib\n")[2]
+    part = PAGE.read_text(encoding="utf-8").partition("\n## RLlib\n")[2].partition("\n## ")[0]
     names: dict[str, Any] = {}
     examples = re.findall(r"```python\n(.*?)```", part, re.DOTALL)
     assert len(examples) == 2
@@ -241,8 +244,10 @@ def check_restored(names: dict[str, Any]) -> None:
     from ray.rllib.algorithms.algorithm import Algorithm
 
     algorithm = Algorithm.from_checkpoint(names["checkpoint"])
-    trained = player_of(algorithm.get_module("seat"))
-    env, rng = OhHellEnv(algorithm.config.env_config), random.Random(1)
+    module, config = algorithm.get_module("seat"), algorithm.config
+    assert module is not None and config is not None
+    trained = player_of(module)
+    env, rng = OhHellEnv(config.env_config), random.Random(1)
     seen, _ = env.reset(seed=3)
     for _ in range(20):
         ((_, view),) = seen.items()
