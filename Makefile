@@ -16,6 +16,7 @@ WORKERS ?= 2
 
 LOWEST_VENV ?= .venv-lowest
 RLLIB_VENV ?= .venv-rllib
+MARL_VENV ?= .venv-marl
 BIN := $(VENV)/bin
 # A file's tests stay together: they share what they have set up.
 SHARED := -n $(WORKERS) --dist loadfile
@@ -26,6 +27,7 @@ INSTALLED := $(VENV)/.installed-$(VERSION)
 BENCH_INSTALLED := $(VENV)/.installed-bench-$(VERSION)
 LOWEST_INSTALLED := $(LOWEST_VENV)/.installed-$(VERSION)
 RLLIB_INSTALLED := $(RLLIB_VENV)/.installed-$(VERSION)
+MARL_INSTALLED := $(MARL_VENV)/.installed-$(VERSION)
 
 # One thread for each process: small networks and small arrays are slower with two, and figures that
 # do not depend on the machine's load are worth more.
@@ -98,9 +100,16 @@ $(RLLIB_INSTALLED): pyproject.toml constraints-rllib.txt
 	@$(RLLIB_VENV)/bin/python -m pip install --quiet --constraint constraints-rllib.txt --editable . "ray[rllib]" torch open-spiel packaging pytest
 	@rm -f $(RLLIB_VENV)/.installed-* && touch $@
 
+$(MARL_INSTALLED): pyproject.toml constraints-marl.txt
+	$(call create_venv,$(MARL_VENV))
+	@echo "Installing into $(MARL_VENV) ..."
+	@$(MARL_VENV)/bin/python -m pip install --quiet --constraint constraints-marl.txt --editable ".[pictures]" torchrl tianshou "minari[create]" moviepy torch packaging pytest
+	@rm -f $(MARL_VENV)/.installed-* && touch $@
+
 .PHONY: test-adapters
-test-adapters: $(RLLIB_INSTALLED)  ## run the tests of the doors to OpenSpiel and RLlib, with RLlib's own versions
+test-adapters: $(RLLIB_INSTALLED) $(MARL_INSTALLED)  ## run the tests with OpenSpiel, RLlib, TorchRL, Tianshou and Minari, in environments of their own
 	@NUMBA_CACHE_DIR="$(CURDIR)/.numba_cache_rllib" $(RLLIB_VENV)/bin/python -m pytest tests/adapters $(ARGS)
+	@NUMBA_CACHE_DIR="$(CURDIR)/.numba_cache_marl" $(MARL_VENV)/bin/python -m pytest tests/adapters/test_recipes.py $(ARGS)
 
 .PHONY: lint
 lint: $(INSTALLED)  ## check style and spelling

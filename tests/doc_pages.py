@@ -80,11 +80,15 @@ class Others(NamedTuple):
 
     beginning: str
     """What stands in the first of them."""
-    tests: str
+    tests: tuple[str, ...]
     """Their tests, which name the page."""
 
 
-LEFT_TO = {"docs/adapters.md": Others("from ray", "tests/adapters/test_rllib.py")}
+LEFT_TO = {
+    "docs/adapters.md": Others(
+        "from ray", ("tests/adapters/test_rllib.py", "tests/adapters/test_recipes.py")
+    )
+}
 """Examples that need an environment of their own."""
 
 

@@ -141,7 +141,7 @@ def test_every_page_that_is_named_here_is_there() -> None:
     assert {*SLOW, *OUTCOMES, *SCENES, *LEFT_TO, GENERATED} <= set(PAGES)
     for page, others in LEFT_TO.items():
         assert any(others.beginning in code for code in blocks(text_of(page), "python"))
-        assert Path(page).name in text_of(others.tests)
+        assert all(Path(page).name in text_of(tests) for tests in others.tests)
 
 
 # ---------------------------------------------------------------- command lines

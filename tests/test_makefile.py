@@ -137,6 +137,21 @@ def test_rllibs_versions_are_the_others_but_for_what_it_pins() -> None:
     assert outside == []
 
 
+def test_the_recipes_versions_are_the_others_but_for_what_their_libraries_pin() -> None:
+    ours, theirs = pins("constraints.txt"), pins("constraints-marl.txt")
+    both = theirs.keys() & ours.keys()
+    assert {name for name in both if theirs[name] != ours[name]} == {"pillow"}
+    outside = [r for r in requirements() if r.name in theirs and theirs[r.name] not in r.specifier]
+    assert outside == []
+    installed = re.findall(r"constraints-marl.txt --editable (.*)$", makefile(), re.MULTILINE)
+    wanted = set(re.findall(r"[a-z]+", installed[0].replace("[create]", ""))) - {"pictures"}
+    assert wanted <= theirs.keys()
+
+
+def makefile() -> str:
+    return (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
 def test_one_package_has_one_range() -> None:
     ranges: dict[str, str] = {}
     for requirement in requirements():
