@@ -304,6 +304,11 @@ def test_a_player_writes_to_what_is_its_own(
     door: Door, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1]))
+    check(door, form)
+
+
+def check(door: Door, form: str) -> None:
+    """Plays at a door with a polite player, and with every hostile one in its place."""
     honest = door(FORMS[form](Polite), Watched())
     assert honest
     for kind in KEEPS_THE_RULES:

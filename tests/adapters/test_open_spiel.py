@@ -345,3 +345,28 @@ print(json.dumps([list(loaded), errors]))
     assert loaded == []
     assert of_open_spiel.endswith("needs the package open-spiel: pip install open_spiel")
     assert "pip install 'ray[rllib]' torch" in of_rllib and "constraints-rllib.txt" in of_rllib
+
+
+def test_lists_and_tensors_that_are_handed_out_are_the_callers_own() -> None:
+    """States that were reached before are kept and shared; nothing written to them stays."""
+    game = game_of("oh_hell", hand_size=2, players=3)
+    rng = random.Random(1)
+    first, second = game.new_initial_state(), game.new_initial_state()
+    observer = game.make_py_observer()
+    while not first.is_terminal():
+        legal = first.legal_actions()
+        seat = 0 if first.is_chance_node() else first.current_player()
+        for spoiled in (first.legal_actions(), first._legal_actions(first.current_player())):
+            spoiled[:] = [99]
+        if not first.is_chance_node():
+            tensor = first.information_state_tensor()
+            observer.set_from(first, seat)
+            observer.tensor[:] = -7
+            with pytest.raises(OhHellError, match="legal"):
+                first.apply_action(99 if 99 not in legal else 98)
+            assert first.information_state_tensor() == second.information_state_tensor() == tensor
+        assert first.legal_actions() == second.legal_actions() == legal
+        action = rng.choice(legal)
+        first.apply_action(action)
+        second.apply_action(action)
+    assert first.returns() == second.returns()

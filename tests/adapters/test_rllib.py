@@ -4,6 +4,7 @@
 # pyright: reportMissingImports=false
 from __future__ import annotations
 
+import copy
 import math
 import random
 import re
@@ -29,6 +30,7 @@ from ohhell_env import Rules, oh_hell_v0
 from ohhell_env.errors import IllegalActionError, RulesError
 from tests.envs.play import EVERY_TABLE, legal_of
 from tests.helpers import house, short_rules
+from tests.test_hostile_players import by_rllib, check
 
 PAGE = Path(__file__).parents[2] / "docs" / "adapters.md"
 pytestmark = pytest.mark.filterwarnings("default")
@@ -168,6 +170,20 @@ def test_the_turn_of_another() -> None:
     for actions in ({other: 60}, {}, {agent: 60, other: 60}):
         with pytest.raises(IllegalActionError, match=f"the turn of '{agent}' alone"):
             env.step(actions)
+
+
+@pytest.mark.parametrize("form", ["one by one", "function"])
+def test_a_policy_writes_to_what_is_its_own(form: str) -> None:
+    check(by_rllib, form)
+
+
+def test_a_copy_is_a_table_of_its_own() -> None:
+    env = OhHellEnv({"rules": "oh_hell", "episode": "deal"})
+    seen, _ = env.reset(seed=1)
+    twin, before = copy.copy(env), env.table.game.state.tobytes()
+    for _ in play_on(twin, seen, random.Random(1)):
+        pass
+    assert env.table.game.state.tobytes() == before != twin.table.game.state.tobytes()
 
 
 def test_settings_that_cannot_be() -> None:
