@@ -352,10 +352,16 @@ def wins_for_certain(row, sight, card):
         return False
     if row.trick_size == sight.players - 1:
         return True
-    if card // 13 == sight.trump:
-        return higher_unseen(sight, card) == 0
-    led = row.trick_size == 0 or card // 13 == np.int64(row.led_suit)
-    return led and higher_unseen(sight, card) == 0 and _trumps(sight, sight.unseen) == 0
+    if row.trick_size > 0 and card // 13 != np.int64(row.led_suit):
+        return higher_unseen(sight, card) == 0  # it is a trump, or it would not win so far
+    return leads_to_win(sight, card)
+
+
+@inline
+def leads_to_win(sight, card):
+    """Returns whether a card wins for certain if it is led."""
+    trump = card // 13 == sight.trump
+    return higher_unseen(sight, card) == 0 and (trump or _trumps(sight, sight.unseen) == 0)
 
 
 @inline

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from operator import attrgetter
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
 from gymnasium import spaces

@@ -123,6 +123,7 @@ def test_a_networks_inputs_fill_every_list(
     rules, real = Rules(players=players), np.empty
     tables = BatchedOhHell(16, rules, seed=2, hand_size=4, layout=layout)
     tables.reset()
+    read_inputs(layout_of(rules, layout, 4), tables.observations, 9)  # compiled with NumPy's own
     for _ in range(players * 3):
         found: list[Any] = []
         for kind in KINDS:
