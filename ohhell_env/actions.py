@@ -13,7 +13,7 @@ import operator
 from typing import Any
 
 from ohhell_env.cards import NUM_CARD_CODES, STANDARD_PACK, Pack, card_name, parse_card
-from ohhell_env.errors import NotationError
+from ohhell_env.errors import NotationError, shown
 from ohhell_env.schedule import MAX_HAND_SIZE
 
 Action = int
@@ -27,10 +27,13 @@ NUM_ACTIONS = TRUMP_BASE + _MOST_SUITS + 1
 
 
 def card_action(card: str, pack: Pack = STANDARD_PACK) -> Action:
-    """Returns the action of playing a named card.
+    """Returns the action of playing a named card, written as ``parse_card`` reads it.
 
-    >>> card_action("TH")
-    34
+    >>> card_action("TH"), card_action("10♥")
+    (34, 34)
+
+    Raises:
+        NotationError: The text names no card of the pack.
     """
     return parse_card(card, pack)
 
@@ -46,7 +49,7 @@ def bid_action(bid: int) -> Action:
     """
     number = whole_number(bid)
     if number is None or not 0 <= number <= MAX_HAND_SIZE:
-        raise NotationError(f"a bid is a whole number from 0 to {MAX_HAND_SIZE}, got {bid!r}")
+        raise NotationError(f"a bid is a whole number from 0 to {MAX_HAND_SIZE}, got {shown(bid)}")
     return BID_BASE + number
 
 
@@ -77,7 +80,9 @@ def action_name(action: Action, pack: Pack = STANDARD_PACK) -> str:
     """
     number = whole_number(action)
     if number is None or not 0 <= number < NUM_ACTIONS:
-        raise NotationError(f"an action is a number from 0 to {NUM_ACTIONS - 1}, got {action!r}")
+        raise NotationError(
+            f"an action is a number from 0 to {NUM_ACTIONS - 1}, got {shown(action)}"
+        )
     if number >= TRUMP_BASE:
         return f"trump {_trump_name(number - TRUMP_BASE, pack)}"
     return f"bid {number - BID_BASE}" if number >= BID_BASE else card_name(number, pack)

@@ -5,7 +5,8 @@ and ``Pack.ranks`` (low to high). With the standard pack 0 is the two of clubs a
 spades. A removed card leaves a gap: the others keep their numbers. Numbers 52 to 59 are kept for
 cards outside the suits (Wizards and Jesters).
 
-A card is written as rank, then suit: ``"TH"`` is the ten of hearts.
+A card is written as rank, then suit: ``"TH"`` is the ten of hearts. ``parse_card`` also reads
+``"10H"``, ``"th"`` and ``"T♥"``.
 """
 
 # Reads what users hand over: types are checked here, not believed.
@@ -16,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ohhell_env.errors import NotationError, RulesError
+from ohhell_env.errors import NotationError, RulesError, shown
 
 Card = int
 """A card number, ``suit * 13 + rank``."""
@@ -55,11 +56,11 @@ class Pack:
     def __post_init__(self) -> None:
         for label, letters, most in (("suits", self.suits, 4), ("ranks", self.ranks, 13)):
             _check_letters(f"pack.{label}", letters, most)
-        for name in self.removed:
-            _check_removed(self, name)
-        if len(set(self.removed)) != len(self.removed):
-            raise RulesError(f"pack.removed: a card is named twice in {self.removed!r}")
-        ordered = tuple(sorted(self.removed, key=lambda name: parse_card(name, self)))
+        numbers = [_read_removed(self, name) for name in self.removed]
+        twice = next((card for card in numbers if numbers.count(card) > 1), None)
+        if twice is not None:
+            raise RulesError(f"pack.removed: {card_name(twice, self)} is named twice")
+        ordered = tuple(card_name(card, self) for card in sorted(numbers))
         object.__setattr__(self, "removed", ordered)
 
     @property
@@ -85,15 +86,15 @@ def _check_letters(where: str, letters: tuple[str, ...], most: int) -> None:
     for letter in letters:
         if len(letter) != 1 or not (letter.isascii() and (letter.isdigit() or letter.isupper())):
             raise RulesError(
-                f"{where}: each must be one capital letter or digit, got {letter!r} in {letters!r}"
+                f"{where}: each must be one capital letter or digit, got {shown(letter)}"
             )
     if len(set(letters)) != len(letters):
         raise RulesError(f"{where}: every letter may stand once, got {letters!r}")
 
 
-def _check_removed(pack: Pack, name: str) -> None:
+def _read_removed(pack: Pack, name: str) -> Card:
     try:
-        parse_card(name, pack)
+        return parse_card(name, pack)
     except NotationError as error:
         raise RulesError(f"pack.removed: {error}") from None
 
@@ -122,26 +123,61 @@ def card_name(card: Card, pack: Pack = STANDARD_PACK) -> str:
     """
     suit, rank = divmod(int(card), RANKS_PER_SUIT)
     if not (0 <= suit < len(pack.suits) and 0 <= rank < len(pack.ranks)):
-        raise NotationError(f"card number {card!r} is not in the pack {_spell(pack)}")
+        raise NotationError(f"card number {shown(card)} is not in the pack {_spell(pack)}")
     return pack.ranks[rank] + pack.suits[suit]
 
 
 def parse_card(text: str, pack: Pack = STANDARD_PACK) -> Card:
-    """Returns the number of a named card; small letters are right too.
+    """Returns the number of a named card, the rank before the suit.
+
+    Small letters, 10 for T, and the symbols of the suits (♣ ♦ ♥ ♠, filled or not) are read too.
+    The symbols stand for suits of the standard pack; the Spanish C is a suit of its own.
 
     >>> parse_card("TH"), parse_card("as")
     (34, 51)
+    >>> parse_card("10H"), parse_card("10♥"), parse_card("t♡")
+    (34, 34, 34)
 
     Raises:
         NotationError: The text names no card of the (unstripped) pack.
     """
-    name = text.strip().upper() if isinstance(text, str) else ""
+    name = _letters(text, pack) if isinstance(text, str) else ""
     if len(name) != 2 or name[0] not in pack.ranks or name[1] not in pack.suits:
         raise NotationError(
-            f"{text!r} is not a card: write a rank ({''.join(pack.ranks)}) "
+            f"{shown(text)} is not a card: write a rank ({''.join(pack.ranks)}) "
             f"and a suit ({''.join(pack.suits)}), as in {pack.ranks[-1] + pack.suits[-1]!r}"
         )
     return pack.suits.index(name[1]) * RANKS_PER_SUIT + pack.ranks.index(name[0])
+
+
+_SYMBOLS = dict(zip("♣♧♦♢♥♡♠♤", "CCDDHHSS", strict=True))
+_EMOJI = "\N{VARIATION SELECTOR-16}"
+"""Telephones put it behind a suit's symbol, to have it in colour."""
+_LONGEST_NAME = 16
+"""A longer text is no card, whatever it is."""
+
+
+def _letters(text: str, pack: Pack) -> str:
+    """Returns a card's name in two capital letters, where it is written in another way."""
+    name = text.strip() if len(text) <= _LONGEST_NAME else ""
+    name = name.removesuffix(_EMOJI)
+    if name[-1:] in _SYMBOLS and set(pack.suits) <= set(STANDARD_SUITS):
+        name = name[:-1] + _SYMBOLS[name[-1]]
+    if len(name) == 3 and name.startswith("10"):
+        name = "T" + name[2]
+    return name.upper() if name.isascii() else ""  # some foreign letters have plain capitals
+
+
+def plain_name(text: str, pack: Pack = STANDARD_PACK) -> str:
+    """Returns the name of a card as ``card_name`` writes it; what is no card stays as it is.
+
+    >>> plain_name("10♥"), plain_name("trump")
+    ('TH', 'trump')
+    """
+    try:
+        return card_name(parse_card(text, pack), pack)
+    except NotationError:
+        return text
 
 
 def _spell(pack: Pack) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ohhell_env import schedule as plan
-from ohhell_env.errors import RulesError
+from ohhell_env.errors import RulesError, shown
 
 if TYPE_CHECKING:
     from ohhell_env.axes import Scoring
@@ -17,6 +17,8 @@ MIN_PLAYERS, MAX_PLAYERS = 2, 8
 _LARGEST_SCORE = 2**31 - 1
 _LIMIT = 10_000
 """Largest size of any number in a scoring or bonus: scores stay far from overflow."""
+_LONGEST_NAME = 80
+"""Rules may bear any name; a message shows so much of it."""
 
 
 def check_rules(rules: Rules) -> None:
@@ -34,7 +36,8 @@ def check_rules(rules: Rules) -> None:
         _settlement,
     ):
         for problem in check(rules):
-            raise RulesError(f"{rules.name}: {problem}" if rules.name != "custom" else problem)
+            name = rules.name[:_LONGEST_NAME]
+            raise RulesError(problem if name == "custom" else f"{name}: {problem}")
 
 
 def _players(rules: Rules) -> Iterator[str]:
@@ -68,8 +71,9 @@ def _schedule_shape(rules: Rules) -> Iterator[str]:
         yield "schedule.shape='explicit' needs schedule.sizes, a list of hand sizes"
     if not explicit and schedule.sizes:
         yield f"schedule.sizes needs schedule.shape='explicit', got {schedule.shape!r}"
-    if any(size < 1 for size in schedule.sizes):
-        yield f"schedule.sizes: each must be at least 1, got {list(schedule.sizes)}"
+    for size in schedule.sizes:
+        if size < 1:
+            yield f"schedule.sizes: each must be at least 1, got {size}"
     if constant and rules.end.target is None and schedule.deals is None:
         yield "schedule.shape='constant' needs schedule.deals, or end.target to end the game"
     if not constant and schedule.deals is not None:
@@ -120,16 +124,17 @@ def _trump(rules: Rules) -> Iterator[str]:
     trump, suits = rules.trump, rules.pack.suits
     if trump.method == "fixed" and trump.suit not in suits:
         allowed = ", ".join(suits)
-        yield f"trump.method='fixed' needs trump.suit, one of {allowed}; got {trump.suit!r}"
+        yield f"trump.method='fixed' needs trump.suit, one of {allowed}; got {shown(trump.suit)}"
     if trump.method != "fixed" and trump.suit is not None:
-        yield f"trump.suit={trump.suit!r} needs trump.method='fixed', got {trump.method!r}"
+        yield f"trump.suit={shown(trump.suit)} needs trump.method='fixed', got {trump.method!r}"
     if trump.method == "rotation" and not 1 <= len(trump.rotation) <= 16:
         yield "trump.method='rotation' needs trump.rotation, a list of 1 to 16 suits or 'NT'"
     if trump.method != "rotation" and trump.rotation:
         yield f"trump.rotation needs trump.method='rotation', got {trump.method!r}"
     for suit in trump.rotation:
         if suit not in (*suits, "NT"):
-            yield f"trump.rotation: {suit!r} is not in the pack; allowed: {', '.join(suits)}, NT"
+            allowed = ", ".join((*suits, "NT"))
+            yield f"trump.rotation: {shown(suit)} is not in the pack; allowed: {allowed}"
     if trump.no_trump_deals == "final" and rules.end.target is not None:
         yield (
             "trump.no_trump_deals='final' clashes with end.target: nobody knows which deal is the "

@@ -10,7 +10,7 @@ import typer
 
 from ohhell_env.cards import card_name
 from ohhell_env.engine.layout import NO_TRUMP, Phase
-from ohhell_env.errors import NotationError, OhHellError, RulesError
+from ohhell_env.errors import NotationError, OhHellError, RulesError, shown, shown_path
 from ohhell_env.game import MAX_SEED, Game
 from ohhell_env.notation import format_checked, parse_game
 from ohhell_env.pictures.page import replay_page
@@ -96,13 +96,13 @@ def replay(
         if html is None and value not in (None, []):
             raise RulesError(f"{option} is for the page: add --html PAGE.html")
     if html is not None and html.resolve() == file.resolve():
-        raise RulesError(f"--html: {str(html)!r} is the record itself; name another file")
+        raise RulesError(f"--html: {shown_path(html)!r} is the record itself; name another file")
     try:
         text = read_text(file)
         given = from_json(text) if text.lstrip().startswith("{") else parse_game(text)
         checked = check(given)
     except NotationError as error:
-        raise NotationError(f"{file}: {error}") from None
+        raise NotationError(f"{shown_path(file)}: {error}") from None
     record = checked.game.record()
     record |= {key: given[key] for key in OPTIONAL_KEYS if key in given}
     if html is not None:
@@ -122,7 +122,7 @@ def _thinker(name: str, seed: int) -> Any:
     """
     player = resolve(name, seed)
     if not callable(getattr(player, "explain", None)):
-        raise OhHellError(f"--explain: player {name!r} cannot say what it thinks")
+        raise OhHellError(f"--explain: player {shown(name)} cannot say what it thinks")
     return player
 
 
@@ -221,7 +221,7 @@ def _played(
         return play_random(game, random.Random(game.seed))
     if len(names) not in (0, 1, rules.players):
         raise RulesError(
-            f"--player: give 1 name or {rules.players}, one for each seat; got {names}"
+            f"--player: give 1 name or {rules.players}, one for each seat; got {shown(names)}"
         )
     from ohhell_env.envs.aec import RawOhHell
 

@@ -16,7 +16,15 @@ remedy where there is one.
 from __future__ import annotations
 
 import difflib
+import reprlib
 from collections.abc import Iterable
+
+_MOST_SHOWN = 80
+"""Characters of a value that a message repeats."""
+_LONGEST_PATH = 200
+"""A path up to this length stands whole in a message: its end says more than its beginning."""
+_MOST_NAMES = 60
+"""Allowed names that a message lists."""
 
 
 class OhHellError(ValueError):
@@ -52,7 +60,52 @@ def nearest(name: object, allowed: Iterable[str]) -> str:
     'allowed: oh_hell, spruce'
     """
     names = list(allowed)
-    close = difflib.get_close_matches(str(name).lower(), names, n=3, cutoff=0.6)
+    text = name if isinstance(name, str) else shown(name)
+    wanted = text[:_MOST_SHOWN].lower()  # comparing takes longer the longer the name is
+    close = difflib.get_close_matches(wanted, names, n=3, cutoff=0.6)
     if close:
-        return f"did you mean {' or '.join(repr(c) for c in close)}?"
-    return f"allowed: {', '.join(names)}"
+        return f"did you mean {' or '.join(map(shown, close))}?"
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return f"allowed: {', '.join(_cut(each) for each in names[:_MOST_NAMES])}{more}"
+
+
+def shown(value: object) -> str:
+    """Returns a value as a message shows it: its ``repr``, cut to 80 characters.
+
+    Every message that repeats what a user gave uses this, because a value may be of any length.
+
+    >>> shown("TH"), len(shown("T" * 1_000_000))
+    ("'TH'", 80)
+    """
+    try:
+        text = _SHORT.repr(value)
+    except Exception:  # a number of thousands of digits, or an object whose own repr fails
+        text = f"a value of type {type(value).__name__}"
+    return _cut(text)
+
+
+def shown_path(path: object) -> str:
+    """Returns a path as a message shows it: whole, or of a very long one both ends."""
+    text = str(path)
+    if len(text) <= _LONGEST_PATH:
+        return text
+    half = _MOST_SHOWN // 2
+    return f"{text[: half - 3]}...{text[-half:]}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 3]}..."
+
+
+class _Short(reprlib.Repr):
+    """Writes long values without going through all of them; no value of ours is shortened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 8
+        self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxdeque = 80
+        self.maxdict = 80
+        self.maxstring = self.maxlong = self.maxother = 4 * _MOST_SHOWN
+
+
+_SHORT = _Short()

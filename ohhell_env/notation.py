@@ -34,9 +34,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ohhell_env.cards import card_name, parse_card
-from ohhell_env.errors import NotationError, RulesError, nearest
-from ohhell_env.record import FORMAT, VERSION, Record, is_object, read_json
+from ohhell_env.cards import Pack, card_name, parse_card, plain_name
+from ohhell_env.errors import NotationError, RulesError, nearest, shown
+from ohhell_env.record import FORMAT, MARK, VERSION, Record, is_object, read_json
 from ohhell_env.replay import Checked, Place, ReplayError, check
 from ohhell_env.rules import Rules
 from ohhell_env.variants import VARIANTS
@@ -142,13 +142,13 @@ def parse_game(text: str) -> Record:
         NotationError: The text is no game, or the game is not right by its rules; the message
             names the line.
     """
-    reader = _Reader(text)
+    reader = _Reader(text.removeprefix(MARK))
     record = _read_game(reader)
     try:
         checked = check(record)
     except ReplayError as error:
         raise NotationError(f"line {reader.line_of(error.place)}: {error}") from None
-    _compare(reader, format_checked(checked))
+    _compare(reader, format_checked(checked), checked.game.rules.pack)
     return checked.game.record()
 
 
@@ -244,7 +244,7 @@ def _read_rules(reader: _Reader) -> Rules:
         raise reader.back("'Variant: NAME, N players' is wanted")
     name, players = match[1], int(match[2])
     if name != "custom" and name not in VARIANTS:
-        raise reader.back(f"unknown variant {name!r}: {nearest(name, ['custom', *VARIANTS])}")
+        raise reader.back(f"unknown variant {shown(name)}: {nearest(name, ['custom', *VARIANTS])}")
     try:
         base = Rules(players=players) if name == "custom" else Rules.preset(name, players)
         if not reader.peek("Rules:"):
@@ -329,13 +329,13 @@ def _read_numbers(reader: _Reader, label: str, place: Place) -> list[int]:
 def _pair(reader: _Reader, word: str) -> tuple[int, str]:
     match = re.fullmatch(r"([0-9]):(\S+)", word)
     if not match:
-        raise reader.back(f"{word!r} is not SEAT:BID or SEAT:CARD")
+        raise reader.back(f"{shown(word)} is not SEAT:BID or SEAT:CARD")
     return int(match[1]), match[2]
 
 
 def _whole(reader: _Reader, word: str) -> int:
     if not re.fullmatch(r"-?[0-9]{1,20}", word):
-        raise reader.back(f"{word!r} is not a whole number")
+        raise reader.back(f"{shown(word)} is not a whole number")
     return int(word)
 
 
@@ -343,15 +343,22 @@ def _amount(reader: _Reader, word: str) -> float:
     try:
         return float(word)
     except ValueError:
-        raise reader.back(f"{word!r} is not a number") from None
+        raise reader.back(f"{shown(word)} is not a number") from None
 
 
-def _compare(reader: _Reader, text: str) -> None:
+def _compare(reader: _Reader, text: str, pack: Pack) -> None:
     """Compares the lines read, word for word, with those that the game has."""
     wanted = [line.split() for line in text.splitlines() if line.strip()]
-    for (number, words), right in zip(reader.lines, wanted, strict=False):
+    for (number, written), right in zip(reader.lines, wanted, strict=False):
+        words = [_plain_word(word, pack) for word in written] if written != right else right
         hand = words[0] == right[0] == "Seat"  # its cards may stand in any order
         if words != right and not (hand and sorted(words) == sorted(right)):
             raise NotationError(
-                f"line {number}: expected {' '.join(right)!r}, got {' '.join(words)!r}"
+                f"line {number}: expected {' '.join(right)!r}, got {shown(' '.join(written))}"
             )
+
+
+def _plain_word(word: str, pack: Pack) -> str:
+    """Returns a word with the card in it, if there is one, named as ``card_name`` does."""
+    match = re.fullmatch(r"([0-9]:)?(.+?)([*,]?)", word)
+    return word if match is None else f"{match[1] or ''}{plain_name(match[2], pack)}{match[3]}"

@@ -35,15 +35,18 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
+from ohhell_env import files
 from ohhell_env.cards import Card, card_name
 from ohhell_env.engine.layout import NO_TRUMP
-from ohhell_env.errors import NotationError
+from ohhell_env.errors import NotationError, OhHellError, shown, shown_path
 
 if TYPE_CHECKING:
     from ohhell_env.game import Game
 
 FORMAT = "ohhell-record"
 VERSION = 1
+MARK = "\ufeff"
+"""A byte-order mark, which a text has kept if it was read as plain UTF-8."""
 
 Record = dict[str, Any]
 """A game as plain data, with the keys that this module's docstring lists."""
@@ -162,7 +165,9 @@ def from_json(text: str) -> Record:
 def read_json(text: str) -> Any:
     """Returns what a JSON text holds; NotationError where it is wrong or ambiguous."""
     try:
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
+        return json.loads(
+            text.removeprefix(MARK), object_pairs_hook=_unique, parse_constant=_refuse
+        )
     except json.JSONDecodeError as error:
         raise NotationError(
             f"the JSON is wrong or breaks off at line {error.lineno}, column {error.colno}: "
@@ -191,11 +196,11 @@ def check_version(data: Any) -> None:
     if not is_object(data) or "format" not in data:
         raise NotationError(f'not a record: an object with "format": "{FORMAT}" is wanted')
     if data["format"] != FORMAT:
-        raise NotationError(f"format: {FORMAT!r} is wanted, got {data['format']!r}")
+        raise NotationError(f"format: {FORMAT!r} is wanted, got {shown(data['format'])}")
     version = data.get("version")
     if type(version) is not int or version != VERSION:
         raise NotationError(
-            f"version: this program reads records of version {VERSION}, got {version!r}"
+            f"version: this program reads records of version {VERSION}, got {shown(version)}"
         )
 
 
@@ -204,7 +209,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(plain) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise NotationError(f"the key {twice!r} stands twice in one object")
+        raise NotationError(f"the key {shown(twice)} stands twice in one object")
     return plain
 
 
@@ -221,16 +226,15 @@ def load(path: str | Path) -> Record:
     try:
         return from_json(read_text(path))
     except NotationError as error:
-        raise NotationError(f"{path}: {error}") from None
+        raise NotationError(f"{shown_path(path)}: {error}") from None
 
 
 def read_text(path: str | Path) -> str:
-    """Returns the text of a file; NotationError where it cannot be read or is not text."""
+    """Returns the text of a file as ``files.read_text`` does; NotationError where it cannot."""
     try:
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise NotationError(f"cannot read it: {reason}") from None
+        return files.read_text(path)
+    except OhHellError as error:
+        raise NotationError(f"cannot read it: {error}") from None
 
 
 def save(record: Record, path: str | Path) -> None:
@@ -247,9 +251,12 @@ def write_whole(text: str, path: str | Path) -> None:
     """
     target = Path(path)
     if not target.name or "\0" in str(path):
-        raise NotationError(f"{str(path)!r} is no name for a file")
+        raise NotationError(f"{shown_path(path)!r} is no name for a file")
     if not target.parent.is_dir():
-        raise NotationError(f"{str(path)!r} cannot be written: there is no folder {target.parent}")
+        raise NotationError(
+            f"{shown_path(path)!r} cannot be written: there is no folder "
+            f"{shown_path(target.parent)}"
+        )
     beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
         with beside.open("x", encoding="utf-8", newline="\n") as file:

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from ohhell_env import schedule
 from ohhell_env.actions import BID_BASE
-from ohhell_env.cards import Card, parse_card
+from ohhell_env.cards import Card, Pack, card_name, parse_card, plain_name
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import ILLEGAL, Phase
-from ohhell_env.errors import NotationError, RulesError, nearest
+from ohhell_env.errors import NotationError, RulesError, nearest, shown
 from ohhell_env.first_deal import FirstDeal, lay_out
 from ohhell_env.game import Game, check_seed
 from ohhell_env.illegal import explain_illegal
@@ -122,6 +122,8 @@ def check(record: Any, before: Callable[[Game], None] | None = None) -> Checked:
         raise _wrong(Place(part="deals"), "at least one deal", deals)
     for number, deal in enumerate(deals):
         _keys(deal, DEAL_KEYS, Place(number))
+    deals = [_as_written_here(deal, rules.pack) for deal in deals]
+    record = {**record, "deals": deals}
     checked = Checked(_first_deal(rules, record), before=before)
     for number, deal in enumerate(deals):
         _play_deal(checked, deal, number)
@@ -134,6 +136,17 @@ def check(record: Any, before: Callable[[Game], None] | None = None) -> Checked:
         moves = [len(deal["bids"]) + sum(map(len, deal["tricks"])) for deal in deals]
         check_thoughts(record["thoughts"], moves)
     return checked
+
+
+def _as_written_here(deal: dict[str, Any], pack: Pack) -> dict[str, Any]:
+    """Returns a deal with its cards named as ``card_name`` does: a person may write 10H for TH."""
+
+    def plain(value: Any) -> Any:
+        if is_list(value):
+            return [plain(item) for item in value]
+        return plain_name(value, pack) if isinstance(value, str) else value
+
+    return deal | {key: plain(deal[key]) for key in ("hands", "turned", "tricks")}
 
 
 def _check_names(names: Any, players: int) -> None:
@@ -329,7 +342,7 @@ def _keys(value: Any, names: tuple[str, ...], place: Place, optional: tuple[str,
         raise _wrong(place, "an object", value)
     for key in value:
         if key not in (*names, *optional):
-            raise ReplayError(place, f"unknown key {key!r}: {nearest(key, names)}")
+            raise ReplayError(place, f"unknown key {shown(key)}: {nearest(key, names)}")
     for name in names:
         if name not in value:
             raise ReplayError(place, f"the key {name!r} is missing")
@@ -355,7 +368,7 @@ def _card(game: Game, value: Any, place: Place) -> Card:
     except NotationError as error:
         raise ReplayError(place, str(error)) from None
     if not int(game.compiled["pack"][0]) >> card & 1:
-        raise ReplayError(place, f"{value} is not in the pack")
+        raise ReplayError(place, f"{card_name(card, game.rules.pack)} is not in the pack")
     return card
 
 
@@ -373,7 +386,7 @@ def _differ(value: Any, wanted: Any, path: str = "") -> str | None:
             if key not in value:
                 return f"{where} is missing, expected {_show(wanted[key])}"
             if key not in wanted:
-                return f"{where} is not known here: {nearest(key, map(str, wanted))}"
+                return f"{where[:80]} is not known here: {nearest(key, map(str, wanted))}"
             if difference := _differ(value[key], wanted[key], where):
                 return difference
         return None

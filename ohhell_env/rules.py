@@ -22,7 +22,8 @@ import yaml
 from ohhell_env import settings
 from ohhell_env.axes import SCORINGS, Bidding, End, Play, Schedule, Scoring, Settlement, Trump
 from ohhell_env.cards import Pack
-from ohhell_env.errors import RulesError, nearest
+from ohhell_env.errors import OhHellError, RulesError, nearest, shown, shown_path
+from ohhell_env.files import MOST_SETTINGS, read_text
 from ohhell_env.yaml_text import read_yaml
 
 _PACKS = {"standard": Pack()}
@@ -119,7 +120,7 @@ class Rules:
             if isinstance(change, Mapping) and dataclasses.is_dataclass(current):
                 values[axis] = _merge(current, change, axis)
             elif rest:
-                raise RulesError(f"unknown setting {key!r}: {axis!r} has no parts")
+                raise RulesError(f"unknown setting {shown(key)}: {axis!r} has no parts")
             else:
                 values[axis] = _named_axis(axis, change)
         return dataclasses.replace(self, **values)
@@ -129,8 +130,9 @@ class Rules:
 
         if players != self.players and depends_on_players(self.name):
             raise RulesError(
-                f"replace(players={players!r}): the settings of the preset {self.name!r} depend on "
-                f"the number of players; start from Rules.preset({self.name!r}, players={players})"
+                f"replace(players={shown(players)}): the settings of the preset {self.name!r} "
+                "depend on the number of players; start from "
+                f"Rules.preset({self.name!r}, players={shown(players)})"
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -149,7 +151,7 @@ class Rules:
             RulesError: An unknown key (the nearest is named) or a value that is not allowed.
         """
         if not isinstance(data, Mapping):
-            raise RulesError(f"rules are settings by name, got {data!r}")
+            raise RulesError(f"rules are settings by name, got {shown(data)}")
         changes = {str(key): value for key, value in data.items()}
         preset = changes.pop("preset", None)
         base = cls() if preset is None else cls.preset(preset, changes.pop("players", None))
@@ -167,16 +169,15 @@ class Rules:
             RulesError: The file cannot be read, is not YAML, or its settings are wrong.
         """
         if not isinstance(path, str | Path):
-            raise RulesError(f"the path of a YAML file is wanted, got {path!r}")
+            raise RulesError(f"the path of a YAML file is wanted, got {shown(path)}")
         try:
-            data = read_yaml(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            reason = " ".join(str(error).split())
-            raise RulesError(f"cannot read rules from {str(path)!r}: {reason}") from None
+            data = read_yaml(read_text(path, MOST_SETTINGS))
+        except OhHellError as error:
+            raise RulesError(f"cannot read rules from {shown_path(path)!r}: {error}") from None
         try:
             return cls.from_dict({} if data is None else data)
         except RulesError as error:
-            raise RulesError(f"{path}: {error}") from None
+            raise RulesError(f"{shown_path(path)}: {error}") from None
 
 
 RulesLike = Rules | str | Path
@@ -196,7 +197,9 @@ def as_rules(rules: RulesLike, players: int | None = None) -> Rules:
     if isinstance(rules, Rules):
         return rules if players is None else rules.replace(players=players)
     if not isinstance(rules, str | Path):
-        raise RulesError(f"rules: Rules, a variant's name or a YAML path is wanted, got {rules!r}")
+        raise RulesError(
+            f"rules: Rules, a variant's name or a YAML path is wanted, got {shown(rules)}"
+        )
     if str(rules).endswith((".yaml", ".yml")):
         loaded = Rules.from_yaml(rules)
         return loaded if players is None else loaded.replace(players=players)
@@ -208,7 +211,7 @@ def _named_axis(key: str, value: Any) -> Any:
     if names is None or not isinstance(value, str):
         return value
     if value not in names:
-        raise RulesError(f"{key}: unknown name {value!r}; {nearest(value, names)}")
+        raise RulesError(f"{key}: unknown name {shown(value)}; {nearest(value, names)}")
     return names[value]
 
 

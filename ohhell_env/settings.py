@@ -13,13 +13,12 @@ import contextlib
 import dataclasses
 import functools
 import numbers
-import reprlib
 import types
 import typing
 from collections.abc import Mapping
 from typing import Any, Literal, Union
 
-from ohhell_env.errors import RulesError, nearest
+from ohhell_env.errors import RulesError, nearest, shown
 
 _LARGEST_WHOLE = 2**53
 
@@ -35,7 +34,8 @@ def check_key(cls: type, key: str, where: str) -> None:
     """Raises RulesError with the nearest name unless ``key`` is a field of ``cls``."""
     if key not in field_types(cls):
         prefix = f"{where}." if where else ""
-        raise RulesError(f"unknown setting {prefix + str(key)!r}: {nearest(key, field_types(cls))}")
+        name = prefix + key if isinstance(key, str) else key
+        raise RulesError(f"unknown setting {shown(name)}: {nearest(key, field_types(cls))}")
 
 
 def coerce(value: Any, annotation: Any, where: str) -> Any:
@@ -63,7 +63,7 @@ def coerce(value: Any, annotation: Any, where: str) -> Any:
         raise RulesError(f"{where}: a number of more than {len(str(_LARGEST))} digits is too large")
     if _is_plain(value, annotation):
         return float(value) if annotation is float else value
-    raise RulesError(f"{where}: {_spell(annotation)} is allowed, got {reprlib.repr(value)}")
+    raise RulesError(f"{where}: {_spell(annotation)} is allowed, got {shown(value)}")
 
 
 _LARGEST = 10**15
@@ -93,7 +93,7 @@ def _one_of(value: Any, allowed: tuple[Any, ...], where: str) -> Any:
         if value == item and type(value) is type(item):
             return item
     raise RulesError(
-        f"{where}: got {reprlib.repr(value)}; {nearest(value, [str(item) for item in allowed])}"
+        f"{where}: got {shown(value)}; {nearest(value, [str(item) for item in allowed])}"
     )
 
 
@@ -107,12 +107,12 @@ def _union(value: Any, options: tuple[Any, ...], where: str) -> Any:
         with contextlib.suppress(RulesError):
             return coerce(value, option, where)
     wanted = " or ".join(_spell(option) for option in options)
-    raise RulesError(f"{where}: {wanted} is allowed, got {reprlib.repr(value)}")
+    raise RulesError(f"{where}: {wanted} is allowed, got {shown(value)}")
 
 
 def _sequence(value: Any, items: tuple[Any, ...], where: str) -> tuple[Any, ...]:
     if not isinstance(value, list | tuple):
-        raise RulesError(f"{where}: a list is wanted, got {reprlib.repr(value)}")
+        raise RulesError(f"{where}: a list is wanted, got {shown(value)}")
     return tuple(coerce(item, items[0], f"{where}[{i}]") for i, item in enumerate(value))
 
 
@@ -123,11 +123,11 @@ def _dataclass(value: Any, cls: type, where: str) -> Any:
         names = list(field_types(cls))
         if len(value) != len(names):
             raise RulesError(
-                f"{where}: {len(names)} values ({', '.join(names)}), got {reprlib.repr(value)}"
+                f"{where}: {len(names)} values ({', '.join(names)}), got {shown(value)}"
             )
         value = dict(zip(names, value, strict=True))
     if not isinstance(value, Mapping):
-        raise RulesError(f"{where}: settings by name are wanted, got {reprlib.repr(value)}")
+        raise RulesError(f"{where}: settings by name are wanted, got {shown(value)}")
     return with_values(cls(), value, where)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from ohhell_env.errors import RulesError
+from ohhell_env.errors import RulesError, shown
 
 
 class _Loader(yaml.SafeLoader):
@@ -19,7 +19,9 @@ class _Loader(yaml.SafeLoader):
         for key, _ in node.value:
             name = str(key.value)
             if name in seen and name != "<<":
-                raise RulesError(f"the key {name!r} stands twice in one place; keep one of them")
+                raise RulesError(
+                    f"the key {shown(name)} stands twice in one place; keep one of them"
+                )
             seen.add(name)
         return node
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -10,7 +9,8 @@ from typing import Any, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ohhell_env.errors import RulesError, nearest
+from ohhell_env.errors import OhHellError, RulesError, nearest, shown, shown_path
+from ohhell_env.files import MOST_SETTINGS, read_text
 from ohhell_env.yaml_text import read_yaml
 
 _OURS = "Value error, "
@@ -70,14 +70,13 @@ def read_settings(path: Path) -> dict[str, Any]:
         RulesError: It cannot be read, or holds something else.
     """
     try:
-        values = read_yaml(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:  # RulesError and UnicodeDecodeError are ValueErrors
-        reason = " ".join(str(error).split())
-        raise RulesError(f"cannot read settings from {str(path)!r}: {reason}") from None
+        values = read_yaml(read_text(path, MOST_SETTINGS))
+    except OhHellError as error:
+        raise RulesError(f"cannot read settings from {shown_path(path)!r}: {error}") from None
     if values is None:
         return {}
     if not isinstance(values, dict):
-        raise RulesError(f"{path}: settings by name are wanted, got {reprlib.repr(values)}")
+        raise RulesError(f"{shown_path(path)}: settings by name are wanted, got {shown(values)}")
     return values
 
 
@@ -95,20 +94,12 @@ def _explain(model: type[BaseModel], error: ValidationError) -> Iterator[str]:
     for problem in error.errors():
         name = ".".join(str(part) for part in problem["loc"])
         if problem["type"] == "extra_forbidden":
-            yield f"unknown setting {name!r}: {nearest(name, _names(model))}"
+            yield f"unknown setting {shown(name)}: {nearest(name, _names(model))}"
         elif not name:  # of all settings together
             yield problem["msg"].removeprefix(_OURS)
         else:
             message = problem["msg"].removeprefix(_OURS)
-            yield f"{name}: {message[:1].lower()}{message[1:]}, got {_shown(problem['input'])}"
-
-
-def _shown(value: Any) -> str:
-    """Returns a value as it stands in a message: short, whatever it is."""
-    try:
-        return reprlib.repr(value)
-    except ValueError:  # Python writes out no number of more than 4300 digits
-        return "a number of thousands of digits"
+            yield f"{name}: {message[:1].lower()}{message[1:]}, got {shown(problem['input'])}"
 
 
 def _names(model: type[BaseModel], prefix: str = "") -> Iterator[str]:

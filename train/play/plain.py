@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Sequence
 
-from ohhell_env.errors import OhHellError
+from ohhell_env.cards import plain_name
+from ohhell_env.errors import OhHellError, shown
 from ohhell_env.phrases import suit_word
 from train.play.match import Match
 from train.play.others import PlayerError
@@ -102,9 +103,10 @@ class PlainGame:
         if command is not None:
             command()
             return
-        chosen = [each for each in self.match.sight.choices if each.name == word.upper()]
+        wanted = plain_name(word, self.match.sight.table.rules.pack)
+        chosen = [each for each in self.match.sight.choices if each.name == wanted]
         if not chosen:
-            self._write(f"{word!r} is nothing that can be done now. {HELP}")
+            self._write(f"{shown(word)} is nothing that can be done now. {HELP}")
         elif chosen[0].problem:
             self._write(f"{chosen[0].problem}.")
         else:

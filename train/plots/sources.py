@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from agents.saved import is_there
-from ohhell_env.errors import OhHellError
+from ohhell_env.errors import OhHellError, shown, shown_path
+from ohhell_env.files import read_text
 from train.bidding.calibration import calibration
 from train.bidding.tables import bids_by_place
 from train.tournament.results import RESULTS
@@ -21,6 +22,8 @@ BIDS_TABLE, CALIBRATION_TABLE = "bids.csv", "calibration.csv"
 _COUNTED = ("hand_size", "place", "bid", "hands", "made_rate")
 _FORETOLD = ("hands", "predicted", "observed", "low", "high")
 """Columns that are drawn."""
+_MOST_BYTES = 1 << 30
+"""The results of a tournament of a thousand entrants are large."""
 _OF_TOURNAMENT = {"entrants", "pairs", "design"}
 
 
@@ -150,16 +153,15 @@ def number_of(row: Mapping[str, str], column: str, path: Path) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise OhHellError(f"{path}: {column}: a number is wanted, got {text[:80]!r}")
+        raise OhHellError(f"{path}: {column}: a number is wanted, got {shown(text)}")
     return number
 
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:  # a text of other letters, a name that no file has
-        why = getattr(error, "strerror", None) or error
-        raise OhHellError(f"{path}: cannot be read: {why}") from None
+        return read_text(path, _MOST_BYTES)
+    except OhHellError as error:
+        raise OhHellError(f"{shown_path(path)}: cannot be read: {error}") from None
 
 
 def _numbers(
@@ -180,7 +182,7 @@ def _value(row: Mapping[str, str], column: str, file: Path) -> float | int | str
         return ""
     value = number_of(row, column, file)
     if column == "hands" and value < 1:
-        raise OhHellError(f"{file}: {column}: 1 or more are wanted, got {row[column]!r}")
+        raise OhHellError(f"{file}: {column}: 1 or more are wanted, got {shown(row[column])}")
     return int(value) if value.is_integer() else value
 
 

@@ -1,0 +1,73 @@
+"""Reading text files that people made, whatever program saved them and whatever the path names.
+
+Records, rules and settings are all read here. A folder, a pipe or a device is refused, because
+reading it could take for ever, and so is a file that is far too large.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import stat
+from pathlib import Path
+
+from ohhell_env.errors import OhHellError
+
+MOST_BYTES = 64 << 20
+"""The largest file that is read; a whole game with a player's thoughts has far less."""
+MOST_SETTINGS = 4 << 20
+"""The largest file of settings."""
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
+"""Byte-order marks, as editors and shells on Windows write them, and what each stands for."""
+
+
+def read_text(path: str | Path, most: int = MOST_BYTES) -> str:
+    """Returns the text of a regular file, without a byte-order mark, all line ends alike.
+
+    The encoding is UTF-8, or what the byte-order mark says.
+
+    Args:
+        path: The file.
+        most: Bytes that it may have.
+
+    Raises:
+        OhHellError: It cannot be read, is no regular file, is too large, or is no text. The message
+            is the reason alone; the caller adds what the file should have been.
+    """
+    try:
+        content = _read(path, most)
+    except OSError as error:
+        raise OhHellError(error.strerror or str(error)) from None
+    mark = next((mark for mark in _MARKS if content.startswith(mark)), b"")
+    try:
+        text = content[len(mark) :].decode(_MARKS.get(mark, "utf-8"))
+    except UnicodeDecodeError:
+        raise OhHellError("it is not UTF-8 text") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _read(path: str | Path, most: int) -> bytes:
+    # A look at the path before it is opened would not do: a pipe may take its place afterwards.
+    # O_NONBLOCK opens a pipe without waiting for somebody to write to it.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        descriptor = os.open(path, flags)
+    except ValueError:  # a letter that no file's name has
+        raise OhHellError("it is no name of a file") from None
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(mode):
+            raise OhHellError("it is a folder")
+        if not stat.S_ISREG(mode):
+            raise OhHellError("it is a pipe or a device, not a file")
+        with os.fdopen(descriptor, "rb", closefd=False) as stream:
+            content = stream.read(most + 1)
+    finally:
+        os.close(descriptor)
+    if len(content) > most:
+        raise OhHellError(f"it is larger than {most >> 20} MiB")
+    return content
