@@ -7,6 +7,7 @@ a folder named after a digest of all the sources that compiled code comes from.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -19,6 +20,7 @@ from typing import Any
 
 import numba
 from numba import njit
+from numba.core.caching import FunctionCache  # pyright: ignore[reportMissingTypeStubs]
 
 COMPILED = not numba.config.DISABLE_JIT
 """Whether the engine runs compiled (False under NUMBA_DISABLE_JIT=1)."""
@@ -50,7 +52,7 @@ def _cache_folder(package: str) -> str | None:
     name = f"ohhell-{digest.hexdigest()[:16]}"
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     own = [Path(chosen)] if chosen else [_ENGINE / "__pycache__", _user_cache()]
-    for base in own:
+    for base in filter(None, own):
         try:
             (base / name).mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=base / name):
@@ -61,17 +63,50 @@ def _cache_folder(package: str) -> str | None:
     return None
 
 
-def _user_cache() -> Path:
+def _user_cache() -> Path | None:
+    """Returns the user's own place for caches; None for a user without a home, as in containers."""
     home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    return Path(home or Path.home() / ".cache") / "ohhell_env"
+    try:
+        return Path(home or Path.home() / ".cache") / "ohhell_env"
+    except RuntimeError:
+        return None
 
 
 def _prune(base: Path, name: str) -> None:
     """Removes the caches of all but the newest digests."""
     os.utime(base / name)
-    folders = sorted(base.glob("ohhell-*"), key=lambda folder: folder.stat().st_mtime)
+    folders = sorted(base.glob("ohhell-*"), key=_age)
     for folder in folders[:-_KEPT]:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _age(folder: Path) -> float:
+    try:
+        return folder.stat().st_mtime
+    except OSError:  # another process has removed it in the meantime
+        return 0.0
+
+
+class _Cache(FunctionCache):
+    """numba's cache of one function, for which a file that cannot be used is as good as none.
+
+    A full disk, a copy that broke off or a machine that went down leaves empty and cut files, over
+    which numba's own cache fails at every start from then on.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Returns the compiled function, or None where there is none that can be used."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # unpickling what is left of a file may raise anything
+            with contextlib.suppress(OSError):  # gone already, or not ours to remove
+                Path(self._cache_file._index_path).unlink()
+            return None  # the caller compiles and saves it: a new index, and new files over the old
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Saves the compiled function if that can be done; it can be used in any case."""
+        with contextlib.suppress(OSError):
+            super().save_overload(sig, data)
 
 
 def _compile(function: Callable[..., Any], cached: bool, **options: Any) -> Any:
@@ -82,7 +117,10 @@ def _compile(function: Callable[..., Any], cached: bool, **options: Any) -> Any:
     try:
         if folder is not None:
             numba.config.CACHE_DIR = folder
-        return njit(cache=folder is not None, nogil=True, error_model="numpy", **options)(function)
+        compiled: Any = njit(nogil=True, error_model="numpy", **options)(function)
+        if folder is not None:
+            compiled._cache = _Cache(function)  # in place of what cache=True would put there
+        return compiled
     finally:
         numba.config.CACHE_DIR = before
 

@@ -25,7 +25,7 @@ from ohhell_env.engine.shown_rules import (
     point_rows,
     rule_features,
 )
-from ohhell_env.errors import RulesError
+from ohhell_env.errors import RulesError, shown
 from ohhell_env.rules import Rules
 from ohhell_env.schedule import MAX_HAND_SIZE, MAX_SCHEDULE
 
@@ -195,11 +195,11 @@ def compile_rules(rules: Rules, episode: str = "game", hand_size: int | None = N
         RulesError: Another episode, or a hand size that cannot be dealt.
     """
     if episode not in ("game", "deal"):
-        raise RulesError(f"episode must be 'game' or 'deal', got {episode!r}")
+        raise RulesError(f"episode must be 'game' or 'deal', got {shown(episode)}")
     if hand_size is not None and episode != "deal":
         raise RulesError(
-            f"hand_size={hand_size!r} needs episode='deal'; for the first deal of a game give it "
-            "to reset(options={'hand_size': ...})"
+            f"hand_size={shown(hand_size)} needs episode='deal'; for the first deal of a game give "
+            "it to reset(options={'hand_size': ...})"
         )
     compiled = engine_rows(np.zeros(1, RULES))
     record = compiled[0]
