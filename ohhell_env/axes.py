@@ -71,7 +71,8 @@ class Bidding:
     hook_min_hand: int = 1
     """The smallest hand size in which the hook applies."""
     announce: bool = False
-    """Whether the scorekeeper announces over, under or even after the bidding."""
+    """Whether the scorekeeper announces over, under or even after the bidding. The bids are public,
+    so this changes nothing but the rules in words: tables and pictures show it in any game."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ohhell_env.errors import RulesError
+from ohhell_env.idle_settings import idle_settings
 from ohhell_env.phrases import changes
 from ohhell_env.rules import Rules
 from ohhell_env.rules_text import BUILDERS, Table
@@ -67,16 +68,27 @@ def title(rules: Rules) -> str:
 
 def _source(rules: Rules) -> Iterator[str]:
     variant = VARIANTS.get(rules.name)
-    if variant is None:
-        return
-    yield f"The variant {rules.name!r}, from: {variant.source}."
+    if variant is not None:
+        yield f"The variant {rules.name!r}, from: {variant.source}."
     try:
-        base = Rules.preset(rules.name, rules.players)
+        base = Rules(players=rules.players) if variant is None else _preset(rules)
     except RulesError:  # the variant itself cannot be played by so many
         return
-    if base != rules:
-        pairs = [f"{key} = {_shortened(value)}" for key, value in changes(rules, base).items()]
+    changed = changes(rules, base)
+    if variant is not None and changed:
+        pairs = [f"{key} = {_shortened(value)}" for key, value in changed.items()]
         yield f"Changed here: {'; '.join(pairs)}."
+    idle = idle_settings(rules, base, changed)
+    if idle:
+        pairs = [
+            f"{key} = {_shortened(changed[key])}{f' ({wanted})' if wanted else ''}"
+            for key, wanted in idle.items()
+        ]
+        yield f"Without effect in this game: {'; '.join(pairs)}."
+
+
+def _preset(rules: Rules) -> Rules:
+    return Rules.preset(rules.name, rules.players)
 
 
 def _shortened(value: object) -> str:

@@ -77,6 +77,7 @@ def _hand_sizes(rules: Rules) -> Iterator[Part]:
         yield f"({twice}x{times} stands for {times} deals of {hand(twice)}.)"
     yield "Each deal has as many tricks as each player has cards."
     yield from _overflow(rules, sizes)
+    yield from _left_over(rules)
 
 
 def _overflow(rules: Rules, sizes: tuple[int, ...]) -> Iterator[str]:
@@ -84,15 +85,31 @@ def _overflow(rules: Rules, sizes: tuple[int, ...]) -> Iterator[str]:
     if schedule.shape in ("constant", "explicit") or schedule.high == "max":
         return
     if max(sizes) < schedule.high and schedule.max_deals is None:
-        instead = (
-            f"larger hands are cut to {max(sizes)}"
-            if schedule.overflow == "plateau"
-            else f"{max(sizes)} takes its place"
-        )
-        yield (
-            f"The rules name {schedule.high} cards as the most, too many for {rules.players} "
-            f"players; {instead}."
-        )
+        most = max(sizes)
+        if schedule.overflow == "plateau":
+            yield (
+                f"The list goes up to {schedule.high} cards; hands of more than {most}, too many "
+                f"for {rules.players} players, are cut to {most}."
+            )
+        else:
+            yield (
+                f"Hands go up to {schedule.high} cards where the pack serves so many; for "
+                f"{rules.players} players {most} is the most."
+            )
+
+
+def _left_over(rules: Rules) -> Iterator[str]:
+    plans = plan.deal_plans(rules)
+    left = {
+        rules.pack.size - one.hand_size * rules.players - (one.trump == TrumpSource.TURNED_CARD)
+        for one in plans
+    }
+    if len(left) > 1:
+        yield "Cards that are left over lie face down; nobody sees them."
+    elif left != {0}:
+        number = left.pop()
+        are, them = ("is", "it") if number == 1 else ("are", "them")
+        yield f"{count(number, 'card')} {are} set aside face down in each deal; nobody sees {them}."
 
 
 def _dealer(rules: Rules) -> Iterator[Part]:
@@ -193,7 +210,8 @@ def _bidding(rules: Rules) -> Iterator[Part]:
     if rules.bidding.announce:
         yield (
             "The scorekeeper then announces whether the bids together are over, under or even: "
-            "more than the tricks of the deal, fewer, or as many."
+            "more than the tricks of the deal, fewer, or as many. Everybody could count that for "
+            "themselves, so it changes nothing in the play."
         )
     blind = [deal for deal, one in enumerate(plan.deal_plans(rules)) if one.blind]
     if blind:

@@ -10,12 +10,13 @@ its rules come from is told in ``docs/rules.md``.
 from __future__ import annotations
 
 import numbers
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ohhell_env.cards import SPANISH_RANKS, SPANISH_SUITS, STANDARD_RANKS, STANDARD_SUITS
-from ohhell_env.errors import RulesError, nearest
+from ohhell_env.errors import RulesError, nearest, shown
 
 Settings = dict[str, Any]
 
@@ -32,6 +33,8 @@ class Variant:
     """Settings that differ from the defaults, or a function of the number of players."""
     usual: tuple[int, int] = (3, 7)
     """The usual numbers of players, from and to; other numbers work as far as the pack goes."""
+    also: tuple[str, ...] = ()
+    """Other names of the game, or of its source, that ``Rules.preset`` knows."""
 
 
 def _stripped(players: int) -> tuple[str, ...]:
@@ -67,8 +70,11 @@ VARIANTS: dict[str, Variant] = {
         "Nomination Whist, Contract Whist",
         "Arnold 2011, as told by Wikipedia",
         {"schedule": {"shape": "down_up", "high": 7}, "first_dealer": "first_jack"},
+        also=("contract_whist",),
     ),
-    "up_and_down_the_river": Variant("Up and Down the River", "Wikipedia", {}, usual=(4, 8)),
+    "up_and_down_the_river": Variant(
+        "Up and Down the River", "Wikipedia", {}, usual=(4, 8), also=("up_and_down",)
+    ),
     "oh_pshaw": Variant(
         "Oh Pshaw",
         "Bicycle, as told by Wikipedia",
@@ -91,9 +97,17 @@ VARIANTS: dict[str, Variant] = {
         "Oh Hell with simple scoring: Blackout, Blob",
         "McLeod, pagat.com",
         {"first_dealer": "high_card", "scoring": "simple"},
+        also=("blob",),
     ),
-    "oh_hell": Variant("Oh Hell", "McLeod, pagat.com", {"first_dealer": "high_card"}),
-    "spruce": Variant("Oh Hell as at thesprucecrafts", "thesprucecrafts.com", _SPRUCE),
+    "oh_hell": Variant(
+        "Oh Hell", "McLeod, pagat.com", {"first_dealer": "high_card"}, also=("german_bridge",)
+    ),
+    "spruce": Variant(
+        "Oh Hell as at thesprucecrafts",
+        "thesprucecrafts.com",
+        _SPRUCE,
+        also=("blackouts", "thesprucecrafts"),
+    ),
     "la_podrida": Variant(
         "La Podrida",
         "thesprucecrafts.com",
@@ -108,6 +122,7 @@ VARIANTS: dict[str, Variant] = {
             "scoring": "simple",
         },
         usual=(3, 6),
+        also=("judgement", "judgment", "kachufool"),
     ),
     "rikiki": Variant(
         "Rikiki",
@@ -162,6 +177,7 @@ VARIANTS: dict[str, Variant] = {
             "scoring": "romanian",
         },
         usual=(3, 6),
+        also=("romwhist",),
     ),
     "boerenbridge": Variant(
         "Boerenbridge",
@@ -219,18 +235,44 @@ def variants() -> tuple[str, ...]:
     return tuple(VARIANTS)
 
 
+_LONGEST_NAME = 80
+_ALSO = {other: name for name, variant in VARIANTS.items() for other in variant.also}
+
+
+def variant_name(name: str) -> str:
+    """Returns the name in ``variants()`` of a variant, given any of its names.
+
+    Capitals, spaces and punctuation do not matter.
+
+    >>> variant_name("Contract Whist"), variant_name("Oh! Well"), variant_name("blob")
+    ('nomination_whist', 'oh_well', 'blackout')
+
+    Raises:
+        RulesError: Unknown name; the nearest are named.
+    """
+    known = {name: name for name in VARIANTS} | _ALSO
+    plain = ""
+    if isinstance(name, str) and len(name) <= _LONGEST_NAME:
+        plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+    if plain not in known:
+        hint = nearest(name, known)
+        if hint.startswith("allowed"):  # one name for each will do
+            hint = nearest(name, VARIANTS)
+        raise RulesError(f"unknown variant {shown(name)}: {hint}")
+    return known[plain]
+
+
 def preset_settings(name: str, players: int | None) -> Settings:
     """Returns the keyword values of ``Rules`` for a variant.
 
     Raises:
         RulesError: Unknown name (the nearest are named), or an impossible number of players.
     """
-    if not isinstance(name, str) or name not in VARIANTS:
-        raise RulesError(f"unknown variant {name!r}: {nearest(name, VARIANTS)}")
+    name = variant_name(name)
     seats = 4 if players is None else players
     whole = isinstance(seats, numbers.Integral) and not isinstance(seats, bool)
     if not whole or not 2 <= seats <= 8:
-        raise RulesError(f"{name}: players must be 2 to 8, got {players!r}")
+        raise RulesError(f"{name}: players must be 2 to 8, got {shown(players)}")
     seats, row = int(seats), VARIANTS[name].settings
     settings: Mapping[str, Any] = row(seats) if callable(row) else row
     return {**settings, "players": seats, "name": name}

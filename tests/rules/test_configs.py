@@ -9,6 +9,7 @@ import pytest
 
 from ohhell_env.axes import NilScore
 from ohhell_env.cards import Pack
+from ohhell_env.checks import MAX_PLAYERS, MIN_PLAYERS
 from ohhell_env.explain import explain
 from ohhell_env.rules import Rules, as_rules
 from ohhell_env.schedule import TrumpSource, deal_plans, hand_sizes, num_deals, points
@@ -136,7 +137,7 @@ def rikiki_blind(rules: Rules) -> None:
 
 def spruce_down_up(rules: Rules) -> None:
     assert list(hand_sizes(rules)) == _down_from(8) + _up_to(8)[1:]
-    assert [deal for deal, trump in enumerate(_sources(rules), 1) if not trump] == [15]
+    assert [deal for deal, trump in enumerate(_sources(rules), 1) if not trump] == [1, 15]
 
 
 def spruce_hook(rules: Rules) -> None:
@@ -152,7 +153,7 @@ def spruce_losing_bid_scores(rules: Rules) -> None:
 
 def spruce_reversed(rules: Rules) -> None:
     assert list(hand_sizes(rules)) == _down_from(13)
-    assert _sources(rules)[-1] == TrumpSource.NO_TRUMP
+    assert [deal for deal, trump in enumerate(_sources(rules), 1) if not trump] == [1]
 
 
 def spruce_simultaneous(rules: Rules) -> None:
@@ -162,7 +163,7 @@ def spruce_simultaneous(rules: Rules) -> None:
 
 def spruce_up_down(rules: Rules) -> None:
     assert list(hand_sizes(rules)) == _up_to(10) + _down_from(9)
-    assert [deal for deal, trump in enumerate(_sources(rules), 1) if not trump] == [19]
+    assert [deal for deal, trump in enumerate(_sources(rules), 1) if not trump] == [10]
 
 
 def tiny_pack(rules: Rules) -> None:
@@ -246,3 +247,16 @@ def test_all_axes_writes_out_every_setting() -> None:
 
     for key in keys(Rules().to_dict()):
         assert f"{key}:" in text, key
+
+
+@pytest.mark.parametrize("players", range(MIN_PLAYERS, MAX_PLAYERS + 1))
+@pytest.mark.parametrize("path", [p for p in FILES if "spruce" in p.stem], ids=lambda p: p.stem)
+def test_the_largest_hand_of_the_thesprucecrafts_game_has_no_trumps(
+    path: Path, players: int
+) -> None:
+    """It leaves the fewest cards; in a schedule that only rises it is the last one."""
+    rules = as_rules(path, players)
+    sizes = hand_sizes(rules)
+    assert max(sizes) == {2: 15, 3: 15, 4: 13, 5: 10, 6: 8, 7: 7, 8: 6}[players]
+    without = [size for size, trump in zip(sizes, _sources(rules), strict=True) if not trump]
+    assert without == [max(sizes)] * sizes.count(max(sizes))

@@ -16,10 +16,13 @@ from ohhell_env.checks import MAX_PLAYERS, MIN_PLAYERS
 from ohhell_env.errors import RulesError
 from ohhell_env.explain import explain, explain_sections
 from ohhell_env.game import Game
+from ohhell_env.observation import layout_of
 from ohhell_env.phrases import compact
+from ohhell_env.record import deal_record
 from ohhell_env.rules import Rules
 from ohhell_env.schedule import TrumpSource, deal_plans, hand_sizes, num_deals, points
 from ohhell_env.variants import VARIANTS
+from train.play.sight import observe
 
 ROOT = Path(__file__).parents[2]
 
@@ -412,3 +415,77 @@ def test_a_stale_page_is_noticed() -> None:
     assert "old" not in made
     assert "| `common` | scores 10 points plus 1 for each trick won |" in made
     assert regenerate(made) == made
+
+
+# Largest hands as the sources name them (docs/rules.md): where 52 cards do not serve what a variant
+# begins with, and where its source says so itself.
+LARGEST = {
+    "oh_hell": {3: 10, 4: 10, 5: 10, 6: 8, 7: 7},
+    "blackout": {3: 10, 4: 10, 5: 10, 6: 8, 7: 7},
+    "oh_pshaw": {3: 15, 4: 13, 5: 10, 6: 8, 7: 7},
+    "spruce": {3: 15, 4: 13, 5: 10, 6: 8, 7: 7},
+    "la_podrida": {3: 15, 4: 13, 5: 10, 6: 8, 7: 7},
+    "up_and_down_the_river": {4: 10, 5: 10, 6: 8, 7: 7, 8: 6},
+    "nomination_whist": {3: 7, 4: 7, 5: 7, 6: 7, 7: 7},
+    "escalating": {3: 10, 4: 10, 5: 10, 6: 8},
+    "plump": {2: 10, 3: 10, 4: 10, 5: 10},
+}
+
+
+@pytest.mark.parametrize(("name", "players"), PLAYABLE)
+def test_a_lower_peak_is_told_as_the_sources_have_it(name: str, players: int) -> None:
+    rules = Rules.preset(name, players)
+    said, most = _section(rules, "Hand sizes"), max(hand_sizes(rules))
+    assert "too many" not in said and "takes its place" not in said
+    named = rules.schedule.high
+    lowered = f"Hands go up to {named} cards where the pack serves so many; for {players} players "
+    if rules.schedule.shape in ("constant", "explicit") or named in ("max", most):
+        assert "where the pack serves" not in said
+    else:
+        assert f"{lowered}{most} is the most." in said
+    if name in LARGEST and players in LARGEST[name]:
+        assert most == LARGEST[name][players]
+
+
+@pytest.mark.parametrize(("name", "players"), PLAYABLE)
+def test_cards_left_over_are_told(name: str, players: int) -> None:
+    rules = Rules.preset(name, players)
+    said = _section(rules, "Hand sizes")
+    left = {
+        rules.pack.size - players * one.hand_size - (one.trump is TrumpSource.TURNED_CARD)
+        for one in deal_plans(rules)
+    }
+    if left == {0}:
+        assert "nobody sees" not in said
+    elif len(left) == 1:
+        number = left.pop()
+        cards = "1 card is" if number == 1 else f"{number} cards are"
+        assert f"{cards} set aside face down in each deal; nobody sees" in said
+    else:
+        assert "Cards that are left over lie face down; nobody sees them." in said
+
+
+@pytest.mark.parametrize(("players", "aside"), [(3, 1), (4, 0), (5, 2), (6, 4), (7, 3)])
+def test_oh_well_sets_aside_what_its_source_says(players: int, aside: int) -> None:
+    said = _section(Rules.preset("oh_well", players), "Hand sizes")
+    assert ("set aside" in said) == bool(aside)
+    assert f"{aside} card" in said or not aside
+
+
+def test_the_announcement_is_a_matter_of_the_text() -> None:
+    """Both ways the game looks and is recorded alike, and the rules say so."""
+    said = _section(Rules.preset("oh_pshaw"), "Bidding")
+    assert "it changes nothing in the play" in said
+    games = []
+    for announce in (False, True):
+        rules = Rules.preset("oh_pshaw").replace(**{"bidding.announce": announce})
+        game = Game(rules, seed=3, episode="deal", hand_size=2)
+        for bid in (0, 1, 2, 0):
+            game.apply(bid_action(bid))
+        games.append(game)
+    assert "over by 1" in str(games[0])
+    assert str(games[0]) == str(games[1])
+    assert deal_record(games[0]) == deal_record(games[1])
+    layouts = [layout_of(game.rules, "default", 2) for game in games]
+    views = [observe(game, layout, 0)[0] for game, layout in zip(games, layouts, strict=True)]
+    assert (views[0] == views[1]).all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,47 @@ def test_to_dict_is_plain_data():
 
     for name in variants():
         assert plain(Rules.preset(name).to_dict())
+
+
+OTHER_NAMES = {
+    "contract_whist": "nomination_whist",
+    "up_and_down": "up_and_down_the_river",
+    "blob": "blackout",
+    "blackouts": "spruce",
+    "thesprucecrafts": "spruce",
+    "german_bridge": "oh_hell",
+    "judgement": "kachuful",
+    "judgment": "kachuful",
+    "kachufool": "kachuful",
+    "romwhist": "romanian_whist",
+}
+
+
+@pytest.mark.parametrize("other", OTHER_NAMES)
+def test_other_names_open_the_same_rules(other: str):
+    name = OTHER_NAMES[other]
+    for written in (other, other.upper(), other.replace("_", " ").title(), f" {other}!"):
+        rules = Rules.preset(written, 5)
+        assert rules == Rules.preset(name, 5)
+        assert rules.name == name
+    assert as_rules(other) == Rules.from_dict({"preset": other}) == Rules.preset(name)
+    with pytest.raises(RulesError, match=re.escape(repr(other))):
+        Rules.preset(other[:-1] + "x")
+
+
+def test_no_name_stands_for_two_variants():
+    others = [other for variant in VARIANTS.values() for other in variant.also]
+    assert sorted(others) == sorted(OTHER_NAMES)
+    assert not set(others) & set(VARIANTS)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_title_is_a_name(name: str):
+    """Whatever stands in the rules in words opens them."""
+    for title in VARIANTS[name].title.partition(":")[0].split(", "):
+        if title.startswith(("Oh Hell as", "Oh Hell with")):
+            continue
+        assert Rules.preset(title).name == name
 
 
 def test_the_default_is_the_pagat_game_with_common_scoring():
