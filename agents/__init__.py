@@ -23,7 +23,7 @@ from agents.search import SearchAgent
 from agents.search_settings import SearchSettings, read_settings
 from agents.two_part import PARTS, TwoPartAgent, read_parts
 from agents.two_part import PREFIX as TWO_PARTS
-from ohhell_env.errors import CheckpointError, OhHellError, nearest
+from ohhell_env.errors import CheckpointError, OhHellError, nearest, shown
 
 __all__ = [
     "AGENTS",
@@ -82,7 +82,7 @@ def _make(
     if not isinstance(spec, str | Path) or not spec:
         raise OhHellError(
             f"a player is a name ({', '.join(AGENTS)}), a checkpoint's path, 'module:Class' or "
-            f"'{PROCESS}COMMAND', got {spec!r}"
+            f"'{PROCESS}COMMAND', got {shown(spec)}"
         )
     name = str(spec)
     if name.startswith(zoo.PREFIX) and not settings:
@@ -93,7 +93,9 @@ def _make(
     if kind == SEARCH and not (text and is_there(Path(name))):
         return SearchAgent(seed, read_settings(text, settings))
     if settings:
-        raise OhHellError(f"player {name!r} has no setting {next(iter(settings))!r}: it has none")
+        raise OhHellError(
+            f"player {shown(name)} has no setting {shown(next(iter(settings)))}: it has none"
+        )
     if name.startswith(TWO_PARTS):
         return _make_parts(name.removeprefix(TWO_PARTS), seed)
     if name in AGENTS:
@@ -106,7 +108,7 @@ def _make(
     if looks_like_path:
         raise CheckpointError(f"{name}: no such checkpoint")
     raise OhHellError(
-        f"unknown player {name!r}: {nearest(kind, AGENTS)} (or the path of a checkpoint)"
+        f"unknown player {shown(name)}: {nearest(kind, AGENTS)} (or the path of a checkpoint)"
     )
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from agents.saved import FORMAT, AgentPath, as_path, plain_state, read_state, restore, write_whole
 from ohhell_env.actions import whole_number
-from ohhell_env.errors import CheckpointError, IllegalActionError
+from ohhell_env.errors import CheckpointError, IllegalActionError, shown
 from ohhell_env.game import check_seed
 from ohhell_env.rules import Rules, RulesLike, as_rules
 
@@ -177,7 +177,7 @@ class Agent(abc.ABC):
         """
         state = read_state(path)
         if state.get("type") != cls.kind:
-            raise CheckpointError(f"{path}: holds a player of type {state.get('type')!r}")
+            raise CheckpointError(f"{path}: holds a player of type {shown(state.get('type'))}")
         agent = cls(seed=0)
         restore(agent._random, state.get("random"), path)
         return agent
@@ -189,8 +189,8 @@ def _checked_seat(seat: Any, rules: Rules) -> int | None:
     number = whole_number(seat)
     if number is None or not 0 <= number < rules.players:
         raise IllegalActionError(
-            f"seat: 0 to {rules.players - 1} at this table, got {seat!r}; None is an agent that is "
-            "asked about many tables"
+            f"seat: 0 to {rules.players - 1} at this table, got {shown(seat)}; None is an agent "
+            "that is asked about many tables"
         )
     return number
 
@@ -239,8 +239,8 @@ def _as_bytes(name: str, values: Any, least: int, most: int = 127) -> Bytes:
     if not right.all():
         place = np.unravel_index(int(np.argmin(right)), array.shape)
         raise IllegalActionError(
-            f"{name}: whole numbers from {least} to {most} are wanted, got {array[place].item()!r} "
-            f"at place {tuple(map(int, place))}"
+            f"{name}: whole numbers from {least} to {most} are wanted, got "
+            f"{shown(array[place].item())} at place {tuple(map(int, place))}"
         )
     return array.astype(np.int8, copy=False)
 

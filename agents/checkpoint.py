@@ -26,7 +26,7 @@ from agents.folders import (
 )
 from agents.network import Network, tensor_sizes
 from agents.saved import as_path
-from ohhell_env.errors import CheckpointError, OhHellError
+from ohhell_env.errors import CheckpointError, OhHellError, shown
 from ohhell_env.observation import LAYOUTS, Layout, layout_of
 from ohhell_env.rules import Rules
 
@@ -126,9 +126,9 @@ def _assemble(path: Path, card: dict[str, Any]) -> Checkpoint:
 def _rules_and_layout(file: Path, card: dict[str, Any]) -> tuple[Rules, Layout]:
     name, hand_size = card["layout"]["name"], card["hand_size"]
     if name not in LAYOUTS:
-        raise CheckpointError(f"{file}: layout {name!r}; {' or '.join(LAYOUTS)} is allowed")
+        raise CheckpointError(f"{file}: layout {shown(name)}; {' or '.join(LAYOUTS)} is allowed")
     if hand_size is not None and (type(hand_size) is not int or not 1 <= hand_size <= 26):
-        raise CheckpointError(f"{file}: hand_size {hand_size!r}; 1 to 26 or null is allowed")
+        raise CheckpointError(f"{file}: hand_size {shown(hand_size)}; 1 to 26 or null is allowed")
     try:
         rules = Rules.from_dict(card["rules"])
         layout = layout_of(rules, name, hand_size)
@@ -136,9 +136,10 @@ def _rules_and_layout(file: Path, card: dict[str, Any]) -> tuple[Rules, Layout]:
         raise CheckpointError(f"{file}: its rules cannot be played: {error}") from None
     if layout.digest != card["layout"]["digest"]:
         raise CheckpointError(
-            f"{file}: was trained on observations of the layout {card['layout']['digest']!r}, this "
-            f"library (ohhell_env {ohhell_env.__version__}) writes {layout.digest!r} for the same "
-            f"rules; train it anew, or use ohhell_env {card.get('ohhell_env')!r}"
+            f"{file}: was trained on observations of the layout "
+            f"{shown(card['layout']['digest'])}, this library (ohhell_env "
+            f"{ohhell_env.__version__}) writes {layout.digest!r} for the same rules; train it "
+            f"anew, or use ohhell_env {shown(card.get('ohhell_env'))}"
         )
     return rules, layout
 
@@ -146,8 +147,8 @@ def _rules_and_layout(file: Path, card: dict[str, Any]) -> tuple[Rules, Layout]:
 def _hidden(file: Path, network: dict[str, Any]) -> tuple[int, ...]:
     if network["inputs"] != INPUTS:
         raise CheckpointError(
-            f"{file}: its network reads inputs of the kind {network['inputs']!r}, this library "
-            f"makes {INPUTS!r}; train it anew"
+            f"{file}: its network reads inputs of the kind {shown(network['inputs'])}, this "
+            f"library makes {INPUTS!r}; train it anew"
         )
     hidden = network["hidden"]
     fits = isinstance(hidden, list) and 1 <= len(hidden) <= _MAX_LAYERS

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 import ohhell_env
 from agents.saved import AgentPath, as_path, naming, read_file
-from ohhell_env.errors import CheckpointError
+from ohhell_env.errors import CheckpointError, shown
 
 FORMAT = "ohhell-agent"
 VERSION = 1
@@ -165,8 +165,8 @@ def read_card(path: Path) -> dict[str, Any]:
         raise CheckpointError(f"{file}: does not describe a player (format {FORMAT!r} is wanted)")
     if card.get("version") != VERSION:
         raise CheckpointError(
-            f"{file}: is of version {card.get('version')!r}, this library reads version "
-            f"{VERSION}; train it anew, or use ohhell_env {card.get('ohhell_env')!r}"
+            f"{file}: is of version {shown(card.get('version'))}, this library reads version "
+            f"{VERSION}; train it anew, or use ohhell_env {shown(card.get('ohhell_env'))}"
         )
     return card
 

@@ -15,7 +15,7 @@ from agents.folders import BIDS, LEARNED, WHOLE
 from agents.network import choose
 from agents.saved import AgentPath
 from ohhell_env.actions import BID_BASE
-from ohhell_env.errors import CheckpointError
+from ohhell_env.errors import CheckpointError, shown
 from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules, RulesLike, as_rules
 
@@ -159,7 +159,7 @@ def _differences(trained: Rules, asked: Rules) -> list[str]:
     """Returns the settings that differ, as "scoring.exact_bonus 10, not 5"."""
     before, after = _flat(trained.to_dict()), _flat(asked.to_dict())
     names = [name for name in after if before.get(name) != after[name] and name != "name"]
-    return [f"{name} {after[name]!r}, not {before.get(name)!r}" for name in names[:4]]
+    return [f"{name} {shown(after[name])}, not {shown(before.get(name))}" for name in names[:4]]
 
 
 def _flat(data: dict[str, Any], prefix: str = "") -> dict[str, Any]:

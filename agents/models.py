@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ohhell_env.engine.layout import BID_BASE, NUM_BIDS, Rows, engine_rows
-from ohhell_env.errors import CheckpointError
+from ohhell_env.errors import CheckpointError, shown
 
 SITUATION, WANT, CARD = 9, 7, 10
 """Numbers of inputs of the later model, by kind."""
@@ -111,7 +111,7 @@ def from_plain(data: dict[str, Any]) -> Rows:
         ValueError, KeyError, TypeError: It is something else.
     """
     if data["format"] != FORMAT:
-        raise ValueError(f"format {FORMAT} is wanted, got {data['format']!r}")
+        raise ValueError(f"format {FORMAT} is wanted, got {shown(data['format'])}")
     models = new_models()
     for name in (MODELS.names or ())[:_CHANCES]:
         weights = np.array(data["weights"][name], np.float32)

@@ -31,7 +31,7 @@ from agents.protocol import (
 )
 from agents.saved import AgentPath, is_there
 from ohhell_env.actions import whole_number
-from ohhell_env.errors import IllegalActionError, OhHellError, nearest
+from ohhell_env.errors import IllegalActionError, OhHellError, nearest, shown
 from ohhell_env.rules import RulesLike
 
 __all__ = ["ProcessAgent", "ProgramError", "make_program"]
@@ -137,13 +137,14 @@ class ProcessAgent(Agent):
         if self.rules is None or self.seat is None:
             missing = "rules and seat" if self.rules is None else "seat (None until now)"
             raise IllegalActionError(
-                f"program {self.command!r}: the {missing} are missing: an observation counts seats "
-                "from its own on, the program is told those of the table; call begin(rules, seat) "
-                "before act()"
+                f"program {shown(self.command)}: the {missing} are missing: an observation counts "
+                "seats from its own on, the program is told those of the table; call "
+                "begin(rules, seat) before act()"
             )
         if program is None or not program.running:
             raise ProgramError(
-                f"program {self.command!r} does not run any more; begin(rules, seat) starts it anew"
+                f"program {shown(self.command)} does not run any more; begin(rules, seat) "
+                "starts it anew"
             )
         legal, number = choices(mask, self.rules), next(self._numbers)
         message = {"id": number, **request(vector, legal, self.rules, self.seat)}
@@ -152,7 +153,7 @@ class ProcessAgent(Agent):
         try:
             return read_action(answer, number, legal)
         except IllegalAnswerError as error:  # it keeps to the protocol, so it may go on
-            raise ProgramError(f"program {self.command!r} {error}") from None
+            raise ProgramError(f"program {shown(self.command)} {error}") from None
         except AnswerError as error:
             raise program.failure(str(error)) from None
 
@@ -207,7 +208,7 @@ def make_program(spec: str, seed: int | None, settings: Mapping[str, Any]) -> Pr
     for name, value in pairs:
         if name not in allowed:
             hint = nearest(name, allowed)
-            raise OhHellError(f"player 'process:{spec}' has no setting {name!r}: {hint}")
+            raise OhHellError(f"player 'process:{spec}' has no setting {shown(name)}: {hint}")
         if name in found:
             raise OhHellError(f"player 'process:{spec}': {name} is given twice; give it once")
         found[name] = value
@@ -234,6 +235,6 @@ def _limit(name: str, value: Any) -> int:
     number = whole_number(value)
     if number is None or not 1 <= number <= _LONGEST:
         raise OhHellError(
-            f"{name}: a whole number of milliseconds from 1 to {_LONGEST}, got {value!r}"
+            f"{name}: a whole number of milliseconds from 1 to {_LONGEST}, got {shown(value)}"
         )
     return number

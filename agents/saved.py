@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ohhell_env.errors import CheckpointError
+from ohhell_env.errors import CheckpointError, shown
 
 AgentPath = str | Path
 FORMAT = 1
@@ -54,7 +54,7 @@ def as_path(path: Any) -> Path:
     if isinstance(path, str | Path) and str(path) and "\0" not in str(path):
         return Path(path)
     raise CheckpointError(
-        f"the place of a saved player is a path (a text or a pathlib.Path), got {path!r}"
+        f"the place of a saved player is a path (a text or a pathlib.Path), got {shown(path)}"
     )
 
 

@@ -38,7 +38,7 @@ from agents.search_table import (
 from agents.search_tree import NODE, most_visited, search_tree
 from agents.worlds import HIDDEN, IMPOSSIBLE, LOOSE
 from ohhell_env.engine.layout import Phase, Rows, engine_rows, new_games
-from ohhell_env.errors import CheckpointError, IllegalActionError, OhHellError
+from ohhell_env.errors import CheckpointError, IllegalActionError, OhHellError, shown
 from ohhell_env.rules import RulesLike
 from ohhell_env.settings import to_plain
 
@@ -164,7 +164,7 @@ class SearchAgent(HeuristicAgent):
         """Returns a search player from its file; see ``Agent.load``."""
         state = read_state(path)
         if state.get("type") != cls.kind:
-            raise CheckpointError(f"{path}: holds a player of type {state.get('type')!r}")
+            raise CheckpointError(f"{path}: holds a player of type {shown(state.get('type'))}")
         values = state.get("settings")
         names = {field.name for field in dataclasses.fields(SearchSettings)}
         if not isinstance(values, dict) or set(values) != names:
@@ -175,8 +175,8 @@ class SearchAgent(HeuristicAgent):
             raise CheckpointError(f"{path}: {error}") from None
         if state.get("policy") != agent._desk.policy.fingerprint:
             raise CheckpointError(
-                f"{path}: the policy {agent.settings.policy!r} has other weights now than when the "
-                "player was saved; save it anew"
+                f"{path}: the policy {shown(agent.settings.policy)} has other weights now than "
+                "when the player was saved; save it anew"
             )
         restore(agent._random, state.get("random"), path)
         return agent

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from agents.search_beliefs import MOST_CHAINS
 from agents.search_policy import HEURISTIC_POLICY
-from ohhell_env.errors import OhHellError, RulesError
+from ohhell_env.errors import OhHellError, RulesError, shown
 from ohhell_env.settings import field_types, with_values
 
 _MOST = 1_000_000
@@ -144,7 +144,7 @@ class SearchSettings:
 
 def _check(name: str, value: float, least: float, most: float) -> None:
     if not least <= value <= most:
-        raise RulesError(f"search: {name} must be {least:g} to {most:g}, got {value!r}")
+        raise RulesError(f"search: {name} must be {least:g} to {most:g}, got {shown(value)}")
 
 
 def read_settings(text: str, values: Mapping[str, Any]) -> SearchSettings:
@@ -163,15 +163,15 @@ def read_settings(text: str, values: Mapping[str, Any]) -> SearchSettings:
         name, equals, value = part.partition("=")
         if not equals or not value:
             raise OhHellError(
-                f"search: settings are name=value with commas between them, got {part!r}; a path "
-                "with a comma in it is handed over as a keyword, make('search', policy=...)"
+                f"search: settings are name=value with commas between them, got {shown(part)}; a "
+                "path with a comma in it is handed over as a keyword, make('search', policy=...)"
             )
         if name in given:
-            raise OhHellError(f"search: the setting {name!r} is given twice")
+            raise OhHellError(f"search: the setting {shown(name)} is given twice")
         given[name] = _plain(name, value)
     for name, value in values.items():
         if name in given:
-            raise OhHellError(f"search: the setting {name!r} is given twice")
+            raise OhHellError(f"search: the setting {shown(name)} is given twice")
         given[name] = str(value) if isinstance(value, Path) else value
     return with_values(SearchSettings(), given, "search")
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, cast
 import typer
 
 from ohhell_env.compiling import tell_of_compiling
-from ohhell_env.errors import OhHellError, nearest
+from ohhell_env.errors import OhHellError, nearest, shown
 
 USER_ERROR = 2
 """Exit status after a user's mistake."""
@@ -82,7 +82,7 @@ class Program:
             OhHellError: There is no such command.
         """
         if chosen is not None and not chosen.startswith("-") and chosen not in self.commands:
-            raise OhHellError(f"unknown command {chosen!r}: {nearest(chosen, self.commands)}")
+            raise OhHellError(f"unknown command {shown(chosen)}: {nearest(chosen, self.commands)}")
         app = typer.Typer(
             add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
         )

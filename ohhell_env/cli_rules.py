@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import reprlib
 from typing import Annotated, Any
 
 import typer
 
-from ohhell_env.errors import RulesError
+from ohhell_env.errors import RulesError, shown
 from ohhell_env.explain import explain, title
 from ohhell_env.rules import as_rules
 from ohhell_env.variants import VARIANTS
@@ -60,12 +59,11 @@ def parse_changes(texts: list[str]) -> dict[str, Any]:
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
-            raise RulesError(f"--set {text!r}: write key=value, as in --set bidding.hook=none")
+            raise RulesError(f"--set {shown(text)}: write key=value, as in --set bidding.hook=none")
         try:
             changes[key.strip()] = read_yaml(value)
         except RulesError as error:
-            shown = reprlib.repr(text)
-            raise RulesError(f"--set {shown}: this is not a value in YAML: {error}") from None
+            raise RulesError(f"--set {shown(text)}: this is not a value in YAML: {error}") from None
     return changes
 
 

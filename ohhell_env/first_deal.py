@@ -17,7 +17,7 @@ from ohhell_env.actions import whole_number
 from ohhell_env.cards import Card, card_name, parse_card
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import NO_CARD, NO_TRUMP, Rows
-from ohhell_env.errors import OhHellError, RulesError, nearest
+from ohhell_env.errors import OhHellError, RulesError, nearest, shown
 from ohhell_env.rules import Rules
 from ohhell_env.schedule import TrumpSource
 
@@ -45,7 +45,7 @@ class FirstDeal:
         names = [field.name for field in fields(cls)]
         for key in options or {}:
             if key not in names:
-                raise RulesError(f"reset: unknown option {key!r}: {nearest(key, names)}")
+                raise RulesError(f"reset: unknown option {shown(key)}: {nearest(key, names)}")
         return cls(**(options or {}))
 
     @property
@@ -69,7 +69,7 @@ def check_hand_size(hand_size: Any) -> int | None:
         return None
     size = whole_number(hand_size)
     if size is None or size < 1:
-        raise RulesError(f"hand_size: a whole number from 1 on is wanted, got {hand_size!r}")
+        raise RulesError(f"hand_size: a whole number from 1 on is wanted, got {shown(hand_size)}")
     return size
 
 
@@ -131,12 +131,12 @@ def _read_card(rules: Rules, card: Any, where: str) -> Card:
 
 def _read_hands(rules: Rules, hands: Any) -> list[list[Card]]:
     if not _is_list(hands) or len(hands) != rules.players:
-        raise RulesError(f"hands: a list of {rules.players} hands is wanted, got {hands!r}")
+        raise RulesError(f"hands: a list of {rules.players} hands is wanted, got {shown(hands)}")
     read: list[list[Card]] = []
     holder: dict[Card, int] = {}
     for seat, hand in enumerate(hands):
         if not _is_list(hand):
-            raise RulesError(f"hands[{seat}]: a list of cards is wanted, got {hand!r}")
+            raise RulesError(f"hands[{seat}]: a list of cards is wanted, got {shown(hand)}")
         read.append([_read_card(rules, card, f"hands[{seat}]") for card in hand])
         for card in read[-1]:
             if card in holder:
@@ -178,7 +178,7 @@ def _dealer(rules: Rules, dealer: Any, drawn: int) -> int:
         return drawn
     seat = whole_number(dealer)
     if seat is None or not 0 <= seat < rules.players:
-        raise RulesError(f"dealer: a seat is 0 to {rules.players - 1}, got {dealer!r}")
+        raise RulesError(f"dealer: a seat is 0 to {rules.players - 1}, got {shown(dealer)}")
     return seat
 
 
@@ -214,10 +214,12 @@ def _trump(rules: Rules, plan: schedule.DealPlan, deal: int, wish: str | None) -
         return None
     suits = {letter: suit for suit, letter in enumerate(rules.pack.suits)} | {"NT": NO_TRUMP}
     if not isinstance(wish, str) or wish.upper() not in suits:
-        raise RulesError(f"trump: got {wish!r}; allowed: {', '.join(suits)}")
+        raise RulesError(f"trump: got {shown(wish)}; allowed: {', '.join(suits)}")
     suit = suits[wish.upper()]
     if plan.trump in (TrumpSource.TURNED_CARD, TrumpSource.DEALER_CARD):
-        raise RulesError(f"trump={wish!r}: in this deal a card is turned; give turned= instead")
+        raise RulesError(
+            f"trump={shown(wish)}: in this deal a card is turned; give turned= instead"
+        )
     rotation = rules.trump.rotation
     due = {
         TrumpSource.NO_TRUMP: "NT",
@@ -225,7 +227,7 @@ def _trump(rules: Rules, plan: schedule.DealPlan, deal: int, wish: str | None) -
         TrumpSource.ROTATION: rotation[deal % len(rotation)] if rotation else None,
     }.get(plan.trump)
     if due is not None and suit != suits[due]:
-        raise RulesError(f"trump={wish!r}: by the rules this deal is played with {due}")
+        raise RulesError(f"trump={shown(wish)}: by the rules this deal is played with {due}")
     if due is None and suit == NO_TRUMP:
         raise RulesError("trump='NT': by the rules chance chooses a suit in this deal")
     return suit

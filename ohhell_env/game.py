@@ -28,7 +28,7 @@ from ohhell_env.engine.layout import (
     compile_rules,
     new_games,
 )
-from ohhell_env.errors import RulesError
+from ohhell_env.errors import RulesError, shown
 from ohhell_env.first_deal import CardLike, FirstDeal, check_hand_size, lay_out
 from ohhell_env.illegal import explain_illegal
 from ohhell_env.record import deal_record, game_record
@@ -48,14 +48,14 @@ def check_seed(seed: Any, name: str = "seed") -> int:
     """
     number = whole_number(seed)
     if number is None or not 0 <= number <= MAX_SEED:
-        raise RulesError(f"{name}: a whole number from 0 to 2**64 - 1 is wanted, got {seed!r}")
+        raise RulesError(f"{name}: a whole number from 0 to 2**64 - 1 is wanted, got {shown(seed)}")
     return number
 
 
 def check_episode(episode: Any) -> str:
     """Returns the kind of an episode, or raises RulesError."""
     if not isinstance(episode, str) or episode not in EPISODES:
-        raise RulesError(f"episode must be 'game' or 'deal', got {episode!r}")
+        raise RulesError(f"episode must be 'game' or 'deal', got {shown(episode)}")
     return episode
 
 

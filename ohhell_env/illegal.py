@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ohhell_env.actions import BID_BASE, NUM_ACTIONS, TRUMP_BASE, action_name, whole_number
 from ohhell_env.cards import card_name, suit_of
 from ohhell_env.engine.layout import NO_TRUMP, Phase
-from ohhell_env.errors import IllegalActionError, NotationError
+from ohhell_env.errors import IllegalActionError, NotationError, shown
 
 if TYPE_CHECKING:
     from ohhell_env.game import Game
@@ -17,11 +17,11 @@ def explain_illegal(game: Game, action: Any) -> IllegalActionError:
     """Returns the error for an action that is not legal in a game's present state."""
     if game.phase is Phase.OVER:
         return IllegalActionError(
-            f"action {action!r}: the game is over; call reset() to play again"
+            f"action {shown(action)}: the game is over; call reset() to play again"
         )
     number = whole_number(action)
     if number is None:
-        problem = f"action {action!r} ({type(action).__name__}) is not a whole number"
+        problem = f"action {shown(action)} ({type(action).__name__}) is not a whole number"
     elif not 0 <= number < NUM_ACTIONS:
         problem = f"action {number} is out of range 0..{NUM_ACTIONS - 1}"
     elif number >= TRUMP_BASE:

@@ -38,7 +38,7 @@ from ohhell_env.engine.shown_rules import (
     RULE_FEATURES_WIDTH,
     WIDE_PAIR,
 )
-from ohhell_env.errors import NotationError, RulesError
+from ohhell_env.errors import NotationError, RulesError, shown
 from ohhell_env.rules import Rules, RulesLike, as_rules
 from ohhell_env.schedule import MAX_HAND_SIZE, TrumpSource
 
@@ -166,7 +166,7 @@ def layout_of(rules: Rules, name: str = "default", hand_size: int | None = None)
 def check_layout(name: Any) -> str:
     """Returns the name of a layout, or raises RulesError."""
     if not isinstance(name, str) or name not in LAYOUTS:
-        raise RulesError(f"layout must be 'default' or 'universal', got {name!r}")
+        raise RulesError(f"layout must be 'default' or 'universal', got {shown(name)}")
     return name
 
 
@@ -328,7 +328,8 @@ def read_vector(vector: Any, what: str) -> NDArray[np.int64]:
     if not right.all():
         place = int(np.argmin(right))
         raise NotationError(
-            f"{what} holds whole numbers from -128 to 127, got {values[place]!r} at place {place}"
+            f"{what} holds whole numbers from -128 to 127, got {shown(values[place])} at "
+            f"place {place}"
         )
     return values.astype(np.int64)
 
@@ -354,7 +355,7 @@ def of_length(layouts: Iterable[Layout], length: int, rules: Rules, what: str) -
             return layout
     lengths = " or ".join(f"{layout.length} ({layout.name})" for layout in layouts)
     raise NotationError(
-        f"{what} of {length} values does not fit the rules {rules.name!r} for "
+        f"{what} of {length} values does not fit the rules {shown(rules.name)} for "
         f"{rules.players} players: {lengths} values are right"
     )
 

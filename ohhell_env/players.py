@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from ohhell_env.errors import OhHellError
+from ohhell_env.errors import OhHellError, shown
 from ohhell_env.rules import Rules
 
 Chooser = Callable[[Any, Any], Any]
@@ -71,7 +71,7 @@ def resolve(player: Any, seed: int | None = None) -> Player:
             return FunctionPlayer(player)
     raise OhHellError(
         f"a player is a name, a function of observation and info, or an object with begin() and "
-        f"act(); got {player!r}"
+        f"act(); got {shown(player)}"
     )
 
 

@@ -19,7 +19,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from ohhell_env.envs.learner_seat import LearnerTables
 from ohhell_env.envs.opponents import OpponentsLike
-from ohhell_env.errors import OhHellError
+from ohhell_env.errors import OhHellError, shown
 from ohhell_env.rules import Rules, RulesLike
 
 _METHODS = ("action_masks",)
@@ -169,7 +169,8 @@ class TableVecEnv(VecEnv):
             OhHellError: Always.
         """
         raise OhHellError(
-            f"set_attr({attr_name!r}): tables are set when they are made; make a new TableVecEnv"
+            f"set_attr({shown(attr_name)}): tables are set when they are made; make a new "
+            "TableVecEnv"
         )
 
     def env_method(
@@ -182,7 +183,7 @@ class TableVecEnv(VecEnv):
         """
         if method_name not in _METHODS:
             raise OhHellError(
-                f"env_method({method_name!r}): the tables have {' and '.join(_METHODS)} only"
+                f"env_method({shown(method_name)}): the tables have {' and '.join(_METHODS)} only"
             )
         masks = self.action_masks()
         return [masks[table] for table in self._asked(indices)]

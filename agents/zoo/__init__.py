@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agents.folders import CARD
-from ohhell_env.errors import OhHellError, nearest
+from ohhell_env.errors import OhHellError, nearest, shown
 
 PREFIX = "zoo:"
 _HERE = Path(__file__).parent
@@ -31,5 +31,5 @@ def place_of(name: str) -> Path:
     """
     name = name.removeprefix(PREFIX)
     if name not in names():
-        raise OhHellError(f"there is no player {name!r} in the zoo: {nearest(name, names())}")
+        raise OhHellError(f"there is no player {shown(name)} in the zoo: {nearest(name, names())}")
     return _HERE / name

@@ -23,7 +23,7 @@ import numpy as np
 from ohhell_env import schedule
 from ohhell_env.adapters.open_spiel_moment import Moment, Setting
 from ohhell_env.adapters.open_spiel_worlds import Unseen
-from ohhell_env.errors import OhHellError, RulesError
+from ohhell_env.errors import OhHellError, RulesError, shown
 from ohhell_env.first_deal import check_hand_size
 from ohhell_env.rules import Rules, RulesLike, as_rules
 from ohhell_env.variants import VARIANTS
@@ -89,9 +89,9 @@ def read_settings(text: str) -> dict[str, Any]:
     try:
         changes = read_yaml((body if braced else f"{{{body}}}").replace(";", ","))
     except RulesError as error:
-        raise RulesError(f"settings={text!r}: this is not YAML: {error}") from None
+        raise RulesError(f"settings={shown(text)}: this is not YAML: {error}") from None
     if not isinstance(changes, dict) or not all(isinstance(key, str) for key in changes):
-        raise RulesError(f"settings={text!r}: write name: value; name: value")
+        raise RulesError(f"settings={shown(text)}: write name: value; name: value")
     return changes
 
 

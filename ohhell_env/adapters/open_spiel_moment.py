@@ -21,7 +21,7 @@ from ohhell_env.engine import batch
 from ohhell_env.engine.encode import MARGIN, new_buffer
 from ohhell_env.engine.layout import ILLEGAL
 from ohhell_env.envs.rewards import check_reward
-from ohhell_env.errors import RulesError
+from ohhell_env.errors import RulesError, shown
 from ohhell_env.game import Game
 from ohhell_env.illegal import explain_illegal
 from ohhell_env.observation import Layout, layout_of
@@ -55,7 +55,7 @@ class Setting:
     def __post_init__(self) -> None:
         if self.reward not in REWARDS:
             raise RulesError(
-                f"reward={self.reward!r}: a game of OpenSpiel is one deal of ours; allowed: "
+                f"reward={shown(self.reward)}: a game of OpenSpiel is one deal of ours; allowed: "
                 f"{', '.join(REWARDS)}"
             )
         self._reward = check_reward(self.reward, "deal", self.rules)

@@ -34,7 +34,7 @@ from gymnasium import spaces
 from ohhell_env import oh_hell_v0
 from ohhell_env.actions import Action
 from ohhell_env.envs.aec import RawOhHell
-from ohhell_env.errors import IllegalActionError, OhHellError, RulesError, nearest
+from ohhell_env.errors import IllegalActionError, OhHellError, RulesError, nearest, shown
 
 try:
     from ray.rllib.core.columns import Columns
@@ -70,7 +70,9 @@ class OhHellEnv(MultiAgentEnv):
         settings: dict[str, Any] = {"illegal": "terminate"} | dict(config or {})
         for key in settings:
             if key not in SETTINGS:
-                raise RulesError(f"env_config: unknown setting {key!r}: {nearest(key, SETTINGS)}")
+                raise RulesError(
+                    f"env_config: unknown setting {shown(key)}: {nearest(key, SETTINGS)}"
+                )
         self._wrapped = oh_hell_v0.env(**settings)
         self._table = self._wrapped.unwrapped
         self.render_mode = self._table.render_mode
@@ -78,14 +80,14 @@ class OhHellEnv(MultiAgentEnv):
         self.possible_agents, self.agents = list(agents), list(agents)
         agent = agents[0]  # every seat has the same spaces
         self._action_space = self._table.action_space(agent)
-        shown = self._table.observation_space(agent)
-        view = shown["observation"]
+        space = self._table.observation_space(agent)
+        view = space["observation"]
         assert isinstance(view, spaces.Box)
         low, high = float(view.low.min()), float(view.high.max())
         self._view_space = spaces.Dict(
             {
                 "observations": spaces.Box(low, high, view.shape, np.float32),
-                "action_mask": shown["action_mask"],
+                "action_mask": space["action_mask"],
             }
         )
         self.observation_spaces = dict.fromkeys(agents, self._view_space)
@@ -136,7 +138,8 @@ class OhHellEnv(MultiAgentEnv):
         agent = table.agent_selection
         if list(action_dict) != [agent]:
             raise IllegalActionError(
-                f"step(): it is the turn of {agent!r} alone, got actions of {list(action_dict)}"
+                f"step(): it is the turn of {agent!r} alone, got actions of "
+                f"{shown(list(action_dict))}"
             )
         self._wrapped.step(action_dict[agent])
         over = not table.playing

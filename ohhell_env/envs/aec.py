@@ -111,7 +111,14 @@ from ohhell_env.engine.encode import new_buffer
 from ohhell_env.engine.layout import ILLEGAL, NOBODY, Event, Rows
 from ohhell_env.envs import render
 from ohhell_env.envs.rewards import check_reward
-from ohhell_env.errors import IllegalActionError, NotResetError, OhHellError, RulesError, nearest
+from ohhell_env.errors import (
+    IllegalActionError,
+    NotResetError,
+    OhHellError,
+    RulesError,
+    nearest,
+    shown,
+)
 from ohhell_env.first_deal import FirstDeal
 from ohhell_env.game import Game
 from ohhell_env.illegal import explain_illegal
@@ -401,13 +408,13 @@ class RawOhHell(AECEnv[str, Any, Any]):
             raise IllegalActionError("step() before reset(): call reset() first")
         if not self.agents:
             raise IllegalActionError(
-                f"step({action!r}): the game is over and every agent has had its last turn; call "
-                "reset() to play again"
+                f"step({shown(action)}): the game is over and every agent has had its last turn; "
+                "call reset() to play again"
             )
         if action is not None:
             raise IllegalActionError(
-                f"action {action!r}: the game is over; the last turn of {self.agent_selection} "
-                "accepts only None"
+                f"action {shown(action)}: the game is over; the last turn of "
+                f"{self.agent_selection} accepts only None"
             )
         self._was_dead_step(None)
 
@@ -423,7 +430,7 @@ class RawOhHell(AECEnv[str, Any, Any]):
 
     def _known(self, agent: str) -> str:
         if not isinstance(agent, str) or agent not in self._seats:
-            raise RulesError(f"no agent {agent!r}: {nearest(agent, self.possible_agents)}")
+            raise RulesError(f"no agent {shown(agent)}: {nearest(agent, self.possible_agents)}")
         return agent
 
     def last(self, observe: bool = True) -> Turn:
@@ -518,7 +525,7 @@ class RawOhHell(AECEnv[str, Any, Any]):
             return referee_view(self._game, actor)
         number = whole_number(seat)
         if number is None or not 0 <= number < self.rules.players:
-            raise RulesError(f"render: a seat is 0 to {self.rules.players - 1}, got {seat!r}")
+            raise RulesError(f"render: a seat is 0 to {self.rules.players - 1}, got {shown(seat)}")
         view = decode(self.observe(self.possible_agents[number])["observation"], self.rules)
         return seat_view(view, self.rules, number, actor)
 
@@ -577,7 +584,7 @@ _FREE = FirstDeal()
 
 def _wishes(options: Any) -> dict[str, Any]:
     if not isinstance(options, Mapping):
-        raise RulesError(f"reset: options by name are wanted, got {options!r}")
+        raise RulesError(f"reset: options by name are wanted, got {shown(options)}")
     named = cast("Mapping[str, Any]", options)
     return {key: named[key] for key in named if key != _API_TEST_OPTION}
 
@@ -593,12 +600,12 @@ def _number(action: Any) -> int:
 def check_illegal(illegal: str) -> str:
     """Returns a policy for illegal actions, or raises RulesError."""
     if not isinstance(illegal, str) or illegal not in ILLEGAL_POLICIES:
-        raise RulesError(f"illegal={illegal!r}: {nearest(illegal, ILLEGAL_POLICIES)}")
+        raise RulesError(f"illegal={shown(illegal)}: {nearest(illegal, ILLEGAL_POLICIES)}")
     return illegal
 
 
 def check_render_mode(mode: str | None, allowed: tuple[str, ...] = RENDER_MODES) -> str | None:
     """Returns a render mode, or raises RulesError."""
     if mode is not None and (not isinstance(mode, str) or mode not in allowed):
-        raise RulesError(f"render_mode={mode!r}: {nearest(mode, allowed)}")
+        raise RulesError(f"render_mode={shown(mode)}: {nearest(mode, allowed)}")
     return mode

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ohhell_env.actions import whole_number
-from ohhell_env.errors import RulesError, nearest
+from ohhell_env.errors import RulesError, nearest, shown
 from ohhell_env.rules import Rules
 
 ILLEGAL_POLICIES = ("terminate", "raise")
@@ -17,7 +17,7 @@ def check_seat(seat: Any, rules: Rules) -> int | None:
     number = whole_number(seat)
     if seat is not None and (number is None or not 0 <= number < rules.players):
         raise RulesError(
-            f"seat: 0 to {rules.players - 1}, or None for a new one each episode; got {seat!r}"
+            f"seat: 0 to {rules.players - 1}, or None for a new one each episode; got {shown(seat)}"
         )
     return number
 
@@ -25,5 +25,5 @@ def check_seat(seat: Any, rules: Rules) -> int | None:
 def check_one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     """Returns a setting that is one of a few words, or raises RulesError with the nearest."""
     if not isinstance(value, str) or value not in allowed:
-        raise RulesError(f"{name}={value!r}: {nearest(value, allowed)}")
+        raise RulesError(f"{name}={shown(value)}: {nearest(value, allowed)}")
     return value

@@ -14,7 +14,7 @@ from ohhell_env.engine import batch
 from ohhell_env.engine.encode import MARGIN, new_buffer
 from ohhell_env.engine.layout import Rows, compile_rules, new_games
 from ohhell_env.envs.rewards import check_reward
-from ohhell_env.errors import IllegalActionError, NotResetError, RulesError
+from ohhell_env.errors import IllegalActionError, NotResetError, RulesError, shown
 from ohhell_env.first_deal import check_hand_size
 from ohhell_env.game import Game, check_episode, check_seed
 from ohhell_env.illegal import explain_illegal
@@ -206,7 +206,7 @@ class BatchedOhHell:
             raise NotResetError("game() before reset(): call reset() first")
         row = whole_number(table)
         if row is None or not 0 <= row < self.num_tables:
-            raise RulesError(f"table: a row from 0 to {self.num_tables - 1}, got {table!r}")
+            raise RulesError(f"table: a row from 0 to {self.num_tables - 1}, got {shown(table)}")
         game = Game(self.rules, self.seed, self.episode, self.hand_size)
         game.state[:] = self.games[row : row + 1]
         if self.first_table + row > 0:
@@ -238,7 +238,7 @@ def check_count(tables: Any) -> int:
     count = whole_number(tables)
     if count is None or not 1 <= count <= MAX_TABLES:
         raise RulesError(
-            f"num_tables: a whole number from 1 to {MAX_TABLES} is wanted, got {tables!r}"
+            f"num_tables: a whole number from 1 to {MAX_TABLES} is wanted, got {shown(tables)}"
         )
     return count
 

@@ -39,7 +39,7 @@ from ohhell_env.envs import render
 from ohhell_env.envs.aec import check_render_mode
 from ohhell_env.envs.learner_seat import LearnerTables
 from ohhell_env.envs.opponents import OpponentsLike
-from ohhell_env.errors import RulesError, nearest
+from ohhell_env.errors import RulesError, nearest, shown
 from ohhell_env.game import check_seed
 from ohhell_env.rules import Rules, RulesLike
 
@@ -158,7 +158,9 @@ class OhHellVectorEnv(VectorEnv[Vectors, Any, NDArray[Any]]):
         wishes = dict(options or {})
         mask = np.asarray(wishes.pop("reset_mask", np.ones(self.num_envs, np.bool_)))
         if wishes:
-            raise RulesError(f"reset: unknown option {next(iter(wishes))!r}; allowed: reset_mask")
+            raise RulesError(
+                f"reset: unknown option {shown(next(iter(wishes)))}; allowed: reset_mask"
+            )
         if mask.dtype != np.bool_ or mask.shape != (self.num_envs,):
             raise RulesError(
                 f"reset_mask: bool of shape ({self.num_envs},) is wanted, got {mask.dtype} of "
@@ -264,7 +266,7 @@ def _check_autoreset(mode: Any) -> str:
         return "SameStep" if _knows_same_step() else "NextStep"
     name = getattr(mode, "value", mode)
     if not isinstance(name, str) or name not in _AUTORESETS:
-        raise RulesError(f"autoreset_mode={mode!r}: {nearest(name, _AUTORESETS)}")
+        raise RulesError(f"autoreset_mode={shown(mode)}: {nearest(name, _AUTORESETS)}")
     if name == "SameStep" and not _knows_same_step():
         # The wrapper cannot be told: it takes the step after an end for one that only resets.
         warnings.warn(

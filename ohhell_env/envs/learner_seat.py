@@ -24,7 +24,7 @@ from ohhell_env.envs.arguments import ILLEGAL_POLICIES, check_one_of, check_seat
 from ohhell_env.envs.batched import check_count
 from ohhell_env.envs.opponents import Opponents, OpponentsLike
 from ohhell_env.envs.rewards import check_reward, worst_honest
-from ohhell_env.errors import IllegalActionError, RulesError
+from ohhell_env.errors import IllegalActionError, RulesError, shown
 from ohhell_env.first_deal import check_hand_size
 from ohhell_env.game import Game, check_episode, check_seed
 from ohhell_env.illegal import explain_illegal
@@ -175,7 +175,7 @@ class LearnerTables:
         self._check_ready()
         chosen = np.atleast_1d(np.asarray(tables, np.int64))
         if len(chosen) and not 0 <= int(chosen.min()) <= int(chosen.max()) < self.num_tables:
-            raise RulesError(f"tables: rows from 0 to {self.num_tables - 1}, got {tables!r}")
+            raise RulesError(f"tables: rows from 0 to {self.num_tables - 1}, got {shown(tables)}")
         self._begin(np.unique(chosen))
         for array in (self.rewards, self.dones, self.deal_ends, self.faults):
             array[chosen] = 0
@@ -346,7 +346,7 @@ class LearnerTables:
         self._check_ready()
         row = whole_number(table)
         if row is None or not 0 <= row < self.num_tables:
-            raise RulesError(f"table: a row from 0 to {self.num_tables - 1}, got {table!r}")
+            raise RulesError(f"table: a row from 0 to {self.num_tables - 1}, got {shown(table)}")
         return self._game(row)
 
     def _game(self, row: int) -> Game:

@@ -16,7 +16,7 @@ from ohhell_env.actions import BID_BASE, action_name, whole_number
 from ohhell_env.engine.encode import MARGIN, new_buffer
 from ohhell_env.engine.layout import Phase, Rows
 from ohhell_env.envs import seat_loops
-from ohhell_env.errors import IllegalActionError, RulesError
+from ohhell_env.errors import IllegalActionError, RulesError, shown
 from ohhell_env.game import cards_of
 from ohhell_env.observation import LAYOUTS, Layout, layout_of
 from ohhell_env.players import Player, called, resolve
@@ -151,7 +151,7 @@ class Opponent:
         allowed = ", ".join(f"{code} ({action_name(code, self._rules.pack)})" for code in codes)
         answered: Any = cast("Any", answer).item() if isinstance(answer, np.generic) else answer
         return IllegalActionError(
-            f"opponent {self.name!r} in seat {int(game['seat'][0])} answered {answered!r:.80}; "
+            f"opponent {shown(self.name)} in seat {int(game['seat'][0])} answered {shown(answered)}; "
             f"legal: {allowed}"
         )
 

@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from ohhell_env.engine.layout import REWARDS
-from ohhell_env.errors import RulesError, nearest
+from ohhell_env.errors import RulesError, nearest, shown
 from ohhell_env.game import Game
 from ohhell_env.rules import Rules
 
@@ -26,7 +26,7 @@ def check_reward(reward: str, episode: str, rules: Rules) -> int:
         RulesError: Unknown reward, or one that the episode or the rules never pay.
     """
     if not isinstance(reward, str) or reward not in REWARDS:
-        raise RulesError(f"reward {reward!r}: {nearest(reward, REWARDS)}")
+        raise RulesError(f"reward {shown(reward)}: {nearest(reward, REWARDS)}")
     if reward in ("win", "settlement") and episode == "deal":
         raise RulesError(
             f"reward={reward!r} is paid at the end of a game, so it clashes with episode='deal'; "

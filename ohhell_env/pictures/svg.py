@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from ohhell_env.cards import Pack
-from ohhell_env.errors import RulesError
+from ohhell_env.errors import RulesError, shown
 from ohhell_env.game import Game
 from ohhell_env.pictures.faces import as_held, colours, face, shape, suit_name
 from ohhell_env.pictures.names import seat_names
@@ -52,7 +52,7 @@ def table_svg(
         RulesError: There is no such seat, or there are not as many names as seats.
     """
     if seat is not None and not 0 <= seat < game.players:
-        raise RulesError(f"seat: 0 to {game.players - 1} at this table, got {seat!r}")
+        raise RulesError(f"seat: 0 to {game.players - 1} at this table, got {shown(seat)}")
     return draw(view_of(game, seat), names, four_colours)
 
 

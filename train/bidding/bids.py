@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from agents.engine_players import make_keys
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import NUM_BIDS, Rows, engine_rows
-from ohhell_env.errors import RulesError
+from ohhell_env.errors import RulesError, shown
 from train.bidding.forecasts import Bidding, forecasts_of
 from train.tournament.entrants import Entrant
 from train.tournament.tables import Blocks, Deals, play_blocks, play_pairing
@@ -61,7 +61,7 @@ def play_bids(
     if deals.episode != "deal" or count < 1:
         raise RulesError(
             f"bids are looked at in one deal or more, each by itself; got {count} of episode "
-            f"{deals.episode!r}"
+            f"{shown(deals.episode)}"
         )
     parts = [
         _play(deals, one, field, first, min(_AT_ONCE, count - first), foretold)

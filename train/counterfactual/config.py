@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from ohhell_env.checks import MAX_PLAYERS, MIN_PLAYERS
-from ohhell_env.errors import OhHellError, RulesError
+from ohhell_env.errors import OhHellError, RulesError, shown
 from ohhell_env.game import MAX_SEED
 from ohhell_env.rules import Rules, as_rules
 from ohhell_env.schedule import MAX_HAND_SIZE, hand_sizes
@@ -154,7 +154,7 @@ class CounterfactualConfig(Settings):
             with contextlib.suppress(RulesError):
                 possible.append(_rules_of(wish, number))
         if not possible:
-            raise RulesError(f"rules: {wish!r} is played by none of {numbers} players")
+            raise RulesError(f"rules: {shown(wish)} is played by none of {numbers} players")
         return possible
 
     def _sizes(self, rules: Rules) -> list[int | None]:

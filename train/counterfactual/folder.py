@@ -23,7 +23,7 @@ from agents.counterfactual import CounterfactualAgent
 from agents.folders import CARD
 from agents.models import fitted
 from ohhell_env.engine.layout import Rows
-from ohhell_env.errors import CheckpointError, OhHellError, RulesError
+from ohhell_env.errors import CheckpointError, OhHellError, RulesError, shown
 from train.counterfactual.config import CounterfactualConfig
 from train.run_folder import CONFIG, START, RunFolder, clear_left_over, metrics_table
 
@@ -136,7 +136,7 @@ def start_of(name: str) -> CounterfactualAgent:
     except OhHellError as error:
         raise RulesError(f"start: {error}") from None
     if not isinstance(player, CounterfactualAgent):
-        raise RulesError(f"start={name!r}: a checkpoint of this kind is wanted")
+        raise RulesError(f"start={shown(name)}: a checkpoint of this kind is wanted")
     return player
 
 

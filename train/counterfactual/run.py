@@ -19,7 +19,7 @@ from agents.counterfactual import CounterfactualAgent
 from agents.engine_players import HEURISTIC, RANDOM
 from agents.models import BID_CHOICE, BID_SITUATION, CARD_CHOICE, CARD_SITUATION, fitted
 from ohhell_env.engine.layout import BID_BASE, NUM_BIDS, Rows, compile_rules, engine_rows
-from ohhell_env.errors import OhHellError, RulesError
+from ohhell_env.errors import OhHellError, RulesError, shown
 from ohhell_env.rules import Rules
 from ohhell_env.schedule import hand_sizes
 from train.counterfactual.config import METHOD, CounterfactualConfig
@@ -219,7 +219,7 @@ def _met(name: str) -> agents.Agent:
 def _check_lives_inside(name: str, player: agents.Agent) -> None:
     if player.engine_player != HEURISTIC:
         raise RulesError(
-            f"fields: {name!r} does not live in the engine; heuristic, random, past or a "
+            f"fields: {shown(name)} does not live in the engine; heuristic, random, past or a "
             "checkpoint of counterfactual self-play can be met"
         )
 

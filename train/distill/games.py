@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import agents
 from ohhell_env.actions import BID_BASE
 from ohhell_env.envs.batched import BatchedOhHell
-from ohhell_env.errors import RulesError
+from ohhell_env.errors import RulesError, shown
 from train.distill.config import DistillConfig, NoiseSettings
 from train.distill.lessons import Lessons
 from train.rollout import points_scale
@@ -72,8 +72,8 @@ def _asked(player: Entrant, tables: BatchedOhHell, rows: Ints, words: NDArray[np
     chosen = player.ask(tables.observations[rows], tables.action_masks[rows], words, seats)
     if player.faults:
         raise RulesError(
-            f"{player.name!r} cannot be asked at these tables ({tables.layout.name!r} layout of "
-            f"the observation): {player.first_fault}"
+            f"{shown(player.name)} cannot be asked at these tables ({tables.layout.name!r} layout "
+            f"of the observation): {player.first_fault}"
         )
     return chosen
 

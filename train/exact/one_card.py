@@ -22,7 +22,7 @@ import agents
 from agents.base import Agent
 from ohhell_env.cards import parse_card
 from ohhell_env.engine.layout import compile_rules
-from ohhell_env.errors import RulesError, nearest
+from ohhell_env.errors import RulesError, nearest, shown
 from ohhell_env.rules import Rules, RulesLike, as_rules
 from train.exact.ask import Asker
 from train.exact.beginnings import Beginnings, beginnings
@@ -59,10 +59,11 @@ class Solution:
             RulesError: Nothing like this can be seen, or these are no bids of other seats.
         """
         if seen not in self.seen:
-            raise RulesError(f"seen={seen!r}: {nearest(seen, self.seen)}")
+            raise RulesError(f"seen={shown(seen)}: {nearest(seen, self.seen)}")
         if len(before) >= self.rules.players or any(bid not in (0, 1) for bid in before):
             raise RulesError(
-                f"before={list(before)!r}: up to {self.rules.players - 1} bids of 0 or 1 are wanted"
+                f"before={shown(list(before))}: up to {self.rules.players - 1} bids of 0 or 1 are "
+                "wanted"
             )
         history = sum(bid << place for place, bid in enumerate(before))
         label, number = self.seen.index(seen), parse_card(card, self.rules.pack)

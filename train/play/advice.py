@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ohhell_env.errors import OhHellError
+from ohhell_env.errors import OhHellError, shown
 from ohhell_env.game import Game
 from ohhell_env.observation import LAYOUTS, layout_of
 from ohhell_env.players import resolve
@@ -65,7 +65,7 @@ class Adviser:
         if not callable(getattr(self._player, "explain", None)):
             self.close()
             raise OhHellError(
-                f"--adviser: player {name!r} cannot say what it thinks; heuristic, search and "
+                f"--adviser: player {shown(name)} cannot say what it thinks; heuristic, search and "
                 "zoo:universal can"
             )
         self._player.begin(rules, seat)

@@ -19,7 +19,7 @@ import typer
 from ohhell_env.cli import printable
 from ohhell_env.cli_rules import parse_changes
 from ohhell_env.envs.arguments import check_seat
-from ohhell_env.errors import OhHellError, RulesError
+from ohhell_env.errors import OhHellError, RulesError, shown
 from ohhell_env.game import Game
 from ohhell_env.rules import Rules, as_rules
 from train.play.advice import Adviser
@@ -161,7 +161,7 @@ def seat_names(rules: Rules, seat: int, against: Sequence[str], names: Sequence[
         )
     for each in names:
         if not each.strip() or not each.isprintable():
-            raise RulesError(f"--name: a name of printable letters is wanted, got {each!r}")
+            raise RulesError(f"--name: a name of printable letters is wanted, got {shown(each)}")
     others = list(against) * (1 if len(against) > 1 else rules.players - 1)
     clockwise = [names[0] if names else YOU, *map(printable, others)]
     called = [clockwise[(place - seat) % rules.players] for place in range(rules.players)]

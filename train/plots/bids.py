@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ohhell_env.errors import OhHellError, nearest
+from ohhell_env.errors import OhHellError, nearest, shown
 from train.bidding.calibration import CHANCE, POINTS, TRICKS, main_rows, mean_gap
 from train.bidding.shares import share
 from train.plots import look, sources
@@ -55,7 +55,7 @@ def made_rates(
         OhHellError: The source is something else, or there are more lines than colours.
     """
     if by not in BY:
-        raise OhHellError(f"by: {nearest(by, BY)}, got {by!r}")
+        raise OhHellError(f"by: {nearest(by, BY)}, got {shown(by)}")
     if sources.is_tournament(source):
         lines = _tournament_lines(source, by)
     else:
@@ -65,9 +65,9 @@ def made_rates(
     if first + len(lines) > len(COLOURS):
         raise OhHellError(f"{len(COLOURS)} lines can be told apart, got {first + len(lines)}")
     for place, (name, points) in enumerate(lines.items(), start=first):
-        shown = look.common(points)
-        said = _with_count(name, sum(point.cases for point in shown))
-        look.draw_line(axes, shown, COLOURS[place], MARKS[place], label=said)
+        drawn = look.common(points)
+        said = _with_count(name, sum(point.cases for point in drawn))
+        look.draw_line(axes, drawn, COLOURS[place], MARKS[place], label=said)
     axes.set_xlabel(BY[by][1])
     axes.set_ylabel("bids made")
     axes.set_ylim(0.0, 1.0)
@@ -243,7 +243,7 @@ def bid_calibration(
     if chosen not in told:
         raise OhHellError(
             f"quantity: the player foretells {' and '.join(map(repr, told)) or 'nothing'}, got "
-            f"{quantity!r}"
+            f"{shown(quantity)}"
         )
     axes = look.axes_or_new(ax)
     place = len(axes.containers) % len(COLOURS)  # the next colour where others have drawn

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agents.saved import is_there
-from ohhell_env.errors import OhHellError, nearest
+from ohhell_env.errors import OhHellError, nearest, shown
 from train.distill.config import METHOD as DISTILL
 from train.plots import look, sources
 from train.plots.look import COLOURS, MARKS, Point
@@ -44,7 +44,7 @@ def learning_curves(
         OhHellError: A folder holds no such run, or it was not measured so.
     """
     if over not in OVER:
-        raise OhHellError(f"over: {nearest(over, OVER)}, got {over!r}")
+        raise OhHellError(f"over: {nearest(over, OVER)}, got {shown(over)}")
     named = _named(runs)
     if not 1 <= len(named) <= len(COLOURS):
         raise OhHellError(f"runs: 1 to {len(COLOURS)} can be told apart, got {len(named)}")
@@ -125,7 +125,7 @@ def _column(path: Path, rows: Sequence[dict[str, str]], against: str) -> str:
         if name in measured:
             return f"over_{name}"
     names = " and ".join(measured) or "nothing"
-    raise OhHellError(f"against: {against!r} was not measured in {path}, but {names}")
+    raise OhHellError(f"against: {shown(against)} was not measured in {path}, but {names}")
 
 
 def _deals(file: Path, settings: Mapping[str, Any]) -> int:

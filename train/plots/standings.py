@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ohhell_env.errors import OhHellError, nearest
+from ohhell_env.errors import OhHellError, nearest, shown
 from train.plots import look, sources
 from train.plots.look import Row
 from train.tournament.pages.content import ranking
@@ -34,7 +34,7 @@ def standings(source: Any, what: str = "difference", *, ax: Axes | None = None) 
         OhHellError: The source is something else.
     """
     if what not in MEASURES:
-        raise OhHellError(f"what: {nearest(what, MEASURES)}, got {what!r}")
+        raise OhHellError(f"what: {nearest(what, MEASURES)}, got {shown(what)}")
     data = sources.tournament_of(source)
     rows = [_row(data, name, what) for name in ranking(data)]
     axes = look.axes_or_new(ax, 6.4, 1.1 + 0.3 * len(rows))

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, field_validator
 
 from ohhell_env.checks import MAX_PLAYERS, MIN_PLAYERS
-from ohhell_env.errors import RulesError
+from ohhell_env.errors import RulesError, shown
 from ohhell_env.game import MAX_SEED
 from ohhell_env.rules import Rules, as_rules
 from ohhell_env.schedule import MAX_HAND_SIZE
@@ -99,6 +99,6 @@ def _wish(entrant: str | dict[str, str]) -> EntrantLike:
     if isinstance(entrant, str):
         return entrant
     if len(entrant) != 1:
-        raise RulesError(f"entrants: write one name: player a line, got {entrant!r}")
+        raise RulesError(f"entrants: write one name: player a line, got {shown(entrant)}")
     ((name, player),) = entrant.items()
     return name, player

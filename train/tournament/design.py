@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ohhell_env.errors import OhHellError, nearest
+from ohhell_env.errors import OhHellError, nearest, shown
 from ohhell_env.game import check_seed
 from train.tournament.tables import Places
 
@@ -34,7 +34,7 @@ def check_design(design: str, entrants: int, players: int) -> str:
         OhHellError: There is no such design, or it needs more entrants.
     """
     if design not in DESIGNS:
-        raise OhHellError(f"design: 'field' or 'mixed' is wanted, got {design!r}")
+        raise OhHellError(f"design: 'field' or 'mixed' is wanted, got {shown(design)}")
     if design == MIXED and entrants < players:
         raise OhHellError(
             f"a mixed table seats {players} different entrants, got {entrants}; name more (the "
@@ -53,12 +53,12 @@ def check_challenger(challenger: str | None, names: Sequence[str], design: str) 
         return None
     if design != FIELD:
         raise OhHellError(
-            f"challenger={challenger!r} sits alone against fields; it needs the design 'field', "
-            f"got {design!r}"
+            f"challenger={shown(challenger)} sits alone against fields; it needs the design "
+            f"'field', got {shown(design)}"
         )
     if challenger not in names:
         hint = nearest(str(challenger), names)
-        raise OhHellError(f"challenger: {challenger!r} is none of the entrants; {hint}")
+        raise OhHellError(f"challenger: {shown(challenger)} is none of the entrants; {hint}")
     return names.index(challenger)
 
 

@@ -24,7 +24,7 @@ from agents.base import Agent
 from agents.engine_players import HEURISTIC, OUTSIDE, RANDOM
 from agents.models import new_models
 from ohhell_env.engine.layout import Rows, engine_rows
-from ohhell_env.errors import OhHellError
+from ohhell_env.errors import OhHellError, shown
 from ohhell_env.rules import Rules
 
 BATCH = 256
@@ -248,7 +248,8 @@ def make_entrants(entrants: Sequence[EntrantLike], rules: Rules, seed: int) -> l
     """
     if not isinstance(entrants, list | tuple) or not 2 <= len(entrants) <= MOST_ENTRANTS:
         raise OhHellError(
-            f"a tournament is played by a list of 2 to {MOST_ENTRANTS} entrants, got {entrants!r}"
+            f"a tournament is played by a list of 2 to {MOST_ENTRANTS} entrants, got "
+            f"{shown(entrants)}"
         )
     made: list[Entrant] = []
     for wish in entrants:
@@ -275,15 +276,17 @@ def begin(name: str, player: Any, rules: Rules) -> None:
         raise
     except (Exception, SystemExit) as error:
         why = _described(error)
-        raise OhHellError(f"entrant {name!r} cannot begin under these rules: {why}") from None
+        raise OhHellError(f"entrant {shown(name)} cannot begin under these rules: {why}") from None
 
 
 def _check_name(name: str, made: list[Entrant]) -> None:
     if any(name == other.name for other in made):
-        raise OhHellError(f"two entrants are called {name!r}; give one another name: second={name}")
+        raise OhHellError(
+            f"two entrants are called {shown(name)}; give one another name: second={name}"
+        )
     if "|" in name or not name or not name.isprintable():
         raise OhHellError(
-            f"an entrant's name must be printable, not empty, and without '|', got {name!r}"
+            f"an entrant's name must be printable, not empty, and without '|', got {shown(name)}"
         )
 
 
@@ -293,10 +296,14 @@ def _named(wish: EntrantLike, seed: int) -> tuple[str, Any]:
         return called or spec, agents.make(spec, seed=seed)
     is_pair = isinstance(wish, tuple) and len(wish) == 2 and isinstance(wish[0], str)
     if not is_pair:
-        raise OhHellError(f"an entrant is a player's name or a pair (name, player), got {wish!r}")
+        raise OhHellError(
+            f"an entrant is a player's name or a pair (name, player), got {shown(wish)}"
+        )
     name, player = wish
     if isinstance(player, str):
         return name, agents.make(player, seed=seed)
     if not callable(getattr(player, "act_batch", getattr(player, "act", None))):
-        raise OhHellError(f"entrant {name!r}: {player!r} has neither act_batch() nor act()")
+        raise OhHellError(
+            f"entrant {shown(name)}: {shown(player)} has neither act_batch() nor act()"
+        )
     return name, player

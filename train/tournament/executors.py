@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from ohhell_env.errors import OhHellError
+from ohhell_env.errors import OhHellError, shown
 from ohhell_env.rules import Rules
 from train.tournament.entrants import EntrantLike, make_entrants
 from train.tournament.tables import Deals
@@ -195,8 +195,8 @@ def _pickled(wishes: Sequence[EntrantLike]) -> bytes:
             pickle.dumps(wish)
         except Exception as error:
             raise OhHellError(
-                f"entrant {wish!r} cannot be sent to another process ({error}); use one worker, or "
-                "name the player in words"
+                f"entrant {shown(wish)} cannot be sent to another process ({error}); use one "
+                "worker, or name the player in words"
             ) from None
     return pickle.dumps(list(wishes))
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ohhell_env.errors import OhHellError, nearest
+from ohhell_env.errors import OhHellError, nearest, shown
 
 DECIMALS = 9
 """Scores of a block that agree so far are ties."""
@@ -41,7 +41,7 @@ def rate(
     """
     if anchor is not None and anchor not in names:
         hint = nearest(anchor, names)
-        raise OhHellError(f"anchor: {anchor!r} is none of the entrants; {hint}")
+        raise OhHellError(f"anchor: {shown(anchor)} is none of the entrants; {hint}")
     try:
         from openskill.models import PlackettLuce
     except ModuleNotFoundError:

@@ -28,7 +28,7 @@ from typing import Any
 
 from agents import AGENTS
 from agents.saved import is_there
-from ohhell_env.errors import OhHellError
+from ohhell_env.errors import OhHellError, shown
 from train.tournament.entrants import EntrantLike
 from train.tournament.executors import Played, Setup, sendable, use_one_thread
 from train.tournament.units import Room, Unit
@@ -404,7 +404,7 @@ def _check_reachable(address: str) -> None:
         try:
             socket.create_connection((host, port), timeout=_REACH).close()
         except OSError as error:
-            raise OhHellError(f"no Ray cluster answers at {address!r}: {error}") from None
+            raise OhHellError(f"no Ray cluster answers at {shown(address)}: {error}") from None
     rehearsal = "import ray, sys; ray.init(sys.argv[1], log_to_driver=False); ray.shutdown()"
     command = [sys.executable, "-c", rehearsal, address]
     try:
@@ -418,11 +418,13 @@ def _check_reachable(address: str) -> None:
         )
     except subprocess.TimeoutExpired:
         raise OhHellError(
-            f"no Ray cluster answers at {address!r} within {_JOIN:.0f} seconds"
+            f"no Ray cluster answers at {shown(address)} within {_JOIN:.0f} seconds"
         ) from None
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.strip()] or ["no message"]
-        raise OhHellError(f"the Ray cluster at {address!r} cannot be joined: {lines[-1][:500]}")
+        raise OhHellError(
+            f"the Ray cluster at {shown(address)} cannot be joined: {lines[-1][:500]}"
+        )
 
 
 def _host_and_port(address: str) -> tuple[str, int]:
@@ -436,8 +438,10 @@ def _host_and_port(address: str) -> tuple[str, int]:
     host, separator, port = address.removeprefix("ray://").rpartition(":")
     if not (separator and host.strip("[]") and port.isascii() and port.isdecimal()):
         raise OhHellError(
-            f"address: 'auto', 'host:port' or 'ray://host:port' is wanted, got {address!r}"
+            f"address: 'auto', 'host:port' or 'ray://host:port' is wanted, got {shown(address)}"
         )
     if not 0 < int(port) < 65536:
-        raise OhHellError(f"address {address!r}: a port is a number from 1 to 65535, got {port}")
+        raise OhHellError(
+            f"address {shown(address)}: a port is a number from 1 to 65535, got {port}"
+        )
     return host.strip("[]"), int(port)

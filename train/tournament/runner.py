@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ohhell_env.actions import whole_number
-from ohhell_env.errors import OhHellError, nearest
+from ohhell_env.errors import OhHellError, nearest, shown
 from ohhell_env.first_deal import check_hand_size
 from ohhell_env.game import check_seed
 from ohhell_env.rules import RulesLike, as_rules
@@ -126,8 +126,8 @@ def run_tournament(
     rules = as_rules(rules, players)
     if episode == "game" and hand_size is not None:
         raise OhHellError(
-            f"hand_size={hand_size!r}: whole games have all hand sizes of their schedule; leave it "
-            "out, or play single deals"
+            f"hand_size={shown(hand_size)}: whole games have all hand sizes of their schedule; "
+            "leave it out, or play single deals"
         )
     deals = Deals(rules, check_seed(seed), check_hand_size(hand_size), episode)
     with contextlib.closing(Room(deals, make_entrants(entrants, rules, deals.seed))) as room:
@@ -155,7 +155,7 @@ def _from_one(name: str, value: Any, most: int | None = None) -> int:
     number = whole_number(value)
     if number is None or number < 1 or (most is not None and number > most):
         top = "on" if most is None else f"to {most:,}"
-        raise OhHellError(f"{name}: a whole number from 1 {top} is wanted, got {value!r}")
+        raise OhHellError(f"{name}: a whole number from 1 {top} is wanted, got {shown(value)}")
     return number
 
 
@@ -164,13 +164,15 @@ def _check_executor(executor: str | None, workers: int, address: str | None) -> 
         executor = "inline" if workers == 1 else "processes"
     if executor not in EXECUTORS:
         raise OhHellError(
-            f"executor: 'inline', 'processes' or 'ray' is wanted, got {executor!r}; "
+            f"executor: 'inline', 'processes' or 'ray' is wanted, got {shown(executor)}; "
             f"{nearest(str(executor), EXECUTORS)}"
         )
     if executor == "inline" and workers > 1:
         raise OhHellError(f"executor 'inline' plays in this process, got workers={workers}")
     if address is not None and executor != "ray":
-        raise OhHellError(f"address={address!r} is that of a Ray cluster; it needs executor 'ray'")
+        raise OhHellError(
+            f"address={shown(address)} is that of a Ray cluster; it needs executor 'ray'"
+        )
     return executor
 
 
@@ -193,11 +195,11 @@ def _planned(
         )
     is_number = isinstance(stop, int | float) and not isinstance(stop, bool)
     if stop is not None and not (is_number and 0.0 <= stop < math.inf):
-        raise OhHellError(f"stop: a precision in points, 0 or more, is wanted, got {stop!r}")
+        raise OhHellError(f"stop: a precision in points, 0 or more, is wanted, got {shown(stop)}")
     names = [entrant.name for entrant in room.entrants]
     if anchor is not None and anchor not in names:
         hint = nearest(str(anchor), names)
-        raise OhHellError(f"anchor: {anchor!r} is none of the entrants; {hint}")
+        raise OhHellError(f"anchor: {shown(anchor)} is none of the entrants; {hint}")
     if anchor is None and "random" in names:
         anchor = "random"
     alone = check_challenger(challenger, names, design)

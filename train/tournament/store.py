@@ -19,7 +19,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ohhell_env.errors import OhHellError
+from ohhell_env.errors import OhHellError, shown
 from ohhell_env.rules import Rules
 from train.tournament.design import DRAWN, MIXED
 from train.tournament.entrants import MOST_ENTRANTS
@@ -152,20 +152,20 @@ class Store:
         there = self.about
         played = there.get("blocks")
         if not isinstance(played, int):
-            raise self._damaged(f"its number of blocks is {played!r}")
+            raise self._damaged(f"its number of blocks is {shown(played)}")
         there["blocks"] = max(blocks, played)
         found = differences(there, about | {"format": FORMAT, "blocks": blocks})
         new = sorted(set(entrants) - set(self.entrants))
         if about["design"] == MIXED and self.entrants and new:
             found.append(
-                f"{new[0]!r} is no entrant there, and mixed line-ups are drawn from all (the "
+                f"{shown(new[0])} is no entrant there, and mixed line-ups are drawn from all (the "
                 "design 'field' lets new entrants join)"
             )
         for name, fingerprint in self.entrants.items():
             if name not in entrants:
-                found.append(f"entrant {name!r} is there, not here")
+                found.append(f"entrant {shown(name)} is there, not here")
             elif fingerprint != entrants[name]:
-                found.append(f"entrant {name!r} is another player there")
+                found.append(f"entrant {shown(name)} is another player there")
         if found:
             more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
             raise OtherTournamentError(

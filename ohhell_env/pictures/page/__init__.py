@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ohhell_env.cards import Pack
-from ohhell_env.errors import RulesError
+from ohhell_env.errors import RulesError, shown
 from ohhell_env.explain import title as title_of
 from ohhell_env.notation import format_checked
 from ohhell_env.phrases import suit_word
@@ -59,7 +59,7 @@ def replay_page(
     players = checked.game.players
     called = seat_names(players, names, record)
     if seat is not None and not 0 <= seat < players:
-        raise RulesError(f"seat: 0 to {players - 1} at this table, got {seat!r}")
+        raise RulesError(f"seat: 0 to {players - 1} at this table, got {shown(seat)}")
     data = _data(checked, record, called, seat)
     if player is not None:
         told = {
