@@ -23,7 +23,7 @@ from agents.search import SearchAgent
 from agents.search_settings import SearchSettings, read_settings
 from agents.two_part import PARTS, TwoPartAgent, read_parts
 from agents.two_part import PREFIX as TWO_PARTS
-from ohhell_env.errors import CheckpointError, OhHellError, nearest, shown
+from ohhell_env.errors import CheckpointError, OhHellError, nearest, shown, shown_path
 
 __all__ = [
     "AGENTS",
@@ -106,7 +106,7 @@ def _make(
         return make_imported(name, seed)
     looks_like_path = isinstance(spec, Path) or any(sign in name for sign in "/\\.")
     if looks_like_path:
-        raise CheckpointError(f"{name}: no such checkpoint")
+        raise CheckpointError(f"{shown_path(name)}: no such checkpoint")
     raise OhHellError(
         f"unknown player {shown(name)}: {nearest(kind, AGENTS)} (or the path of a checkpoint)"
     )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ohhell_env.errors import CheckpointError, shown
+from ohhell_env.errors import CheckpointError, shown, shown_path
 
 AgentPath = str | Path
 FORMAT = 1
@@ -79,14 +79,14 @@ def read_file(file: Path, limit: int, hint: str = "") -> bytes:
     """
     try:
         if file.exists() and not file.is_file():
-            raise CheckpointError(f"{file}: is not a file")
+            raise CheckpointError(f"{shown_path(file)}: is not a file")
         with file.open("rb") as stream:
             return stream.read(limit + 1)
     except OSError as error:
         why = error.strerror or error
-        raise CheckpointError(f"{file}: cannot be read: {why}{hint}") from None
+        raise CheckpointError(f"{shown_path(file)}: cannot be read: {why}{hint}") from None
     except UnicodeError:
-        raise CheckpointError(f"{str(file)!r}: is no name that a file can have") from None
+        raise CheckpointError(f"{shown_path(file)!r}: is no name that a file can have") from None
 
 
 def read_state(path: AgentPath) -> dict[str, Any]:
@@ -97,14 +97,17 @@ def read_state(path: AgentPath) -> dict[str, Any]:
     """
     content = read_file(as_path(path), _MAX_STATE)
     if len(content) > _MAX_STATE:
-        raise CheckpointError(f"{path}: is no saved player (more than {_MAX_STATE} bytes)")
+        raise CheckpointError(
+            f"{shown_path(path)}: is no saved player (more than {_MAX_STATE} bytes)"
+        )
     try:
         state = json.loads(content)
     except (ValueError, RecursionError):
-        raise CheckpointError(f"{path}: is no saved player (not a JSON file)") from None
+        raise CheckpointError(f"{shown_path(path)}: is no saved player (not a JSON file)") from None
     if not isinstance(state, dict) or state.get("format") != FORMAT:
         raise CheckpointError(
-            f"{path}: is no player saved in format {FORMAT}; save it again with this version"
+            f"{shown_path(path)}: is no player saved in format {FORMAT}; save it again with this "
+            "version"
         )
     return state
 

@@ -16,7 +16,7 @@ from agents.folders import kind_of, read_card
 from agents.models import fitted
 from agents.saved import as_path
 from ohhell_env.engine.layout import Rows, engine_rows
-from ohhell_env.errors import CheckpointError, OhHellError
+from ohhell_env.errors import CheckpointError, OhHellError, shown_path
 
 HEURISTIC_POLICY = "heuristic"
 
@@ -53,7 +53,7 @@ def find_policy(setting: str, playout: str = "policy") -> SearchPolicy:
     try:
         player = _load(setting)
     except OhHellError as error:
-        raise CheckpointError(f"search: policy={setting}: {error}") from None
+        raise CheckpointError(f"search: policy={shown_path(setting)}: {error}") from None
     second = fitted() if playout == "heuristic" else player.models
     return SearchPolicy(player.fingerprint, setting, _pair(player.models, second))
 

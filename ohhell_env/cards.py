@@ -14,6 +14,7 @@ A card is written as rank, then suit: ``"TH"`` is the ten of hearts. ``parse_car
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -80,11 +81,14 @@ class Pack:
         return len(self.suits) * len(self.ranks) - len(self.removed)
 
 
+_LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
 def _check_letters(where: str, letters: tuple[str, ...], most: int) -> None:
     if not 1 <= len(letters) <= most:
         raise RulesError(f"{where}: 1 to {most} letters are allowed, got {len(letters)}")
     for letter in letters:
-        if len(letter) != 1 or not (letter.isascii() and (letter.isdigit() or letter.isupper())):
+        if not isinstance(letter, str) or len(letter) != 1 or letter not in _LETTERS:
             raise RulesError(
                 f"{where}: each must be one capital letter or digit, got {shown(letter)}"
             )
@@ -121,7 +125,10 @@ def card_name(card: Card, pack: Pack = STANDARD_PACK) -> str:
     Raises:
         NotationError: The number is no card of the (unstripped) pack.
     """
-    suit, rank = divmod(int(card), RANKS_PER_SUIT)
+    try:
+        suit, rank = divmod(operator.index(card), RANKS_PER_SUIT)
+    except TypeError:
+        raise NotationError(f"a card's number is wanted, got {shown(card)}") from None
     if not (0 <= suit < len(pack.suits) and 0 <= rank < len(pack.ranks)):
         raise NotationError(f"card number {shown(card)} is not in the pack {_spell(pack)}")
     return pack.ranks[rank] + pack.suits[suit]

@@ -18,12 +18,14 @@ from typing import Any, NamedTuple, cast
 import typer
 
 from ohhell_env.compiling import tell_of_compiling
-from ohhell_env.errors import OhHellError, nearest, shown
+from ohhell_env.errors import OhHellError, nearest, shown, shown_path
 
 USER_ERROR = 2
 """Exit status after a user's mistake."""
 STOPPED = 130
 """Exit status after Ctrl-C, as shells have it."""
+_LONGEST_WORD = 1000
+"""Longer words than any path, which are cut in messages."""
 
 # Bad options raise ClickException, which lives in click or, in newer versions, inside typer.
 _BAD_USAGE = cast(type[Exception], typer.BadParameter.__mro__[2])
@@ -70,7 +72,7 @@ class Program:
                 if error.errno not in (errno.ENOSPC, errno.EPIPE, errno.EIO):
                     raise
                 return _lose_output(error)
-            return _complain(f"{error.filename}: {error.strerror}")
+            return _complain(f"{shown_path(error.filename)}: {error.strerror}")
         except (typer.Abort, KeyboardInterrupt):
             return STOPPED
         return status if isinstance(status, int) else 0
@@ -130,6 +132,12 @@ def printable(text: str) -> str:
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in line)
 
 
+def _short_word(word: str) -> str:
+    """Returns a word as it is unless it is far too long: the messages of Typer repeat all of it."""
+    return word if len(word) <= _LONGEST_WORD else f"{word[:77]}..."
+
+
 def _complain(message: str) -> int:
-    print(f"error: {printable(message)}", file=sys.stderr)  # others' words may be in it
+    short = " ".join(_short_word(word) for word in message.split())
+    print(f"error: {printable(short)}", file=sys.stderr)  # others' words may be in it
     return USER_ERROR

@@ -11,7 +11,7 @@ import os
 import stat
 from pathlib import Path
 
-from ohhell_env.errors import OhHellError
+from ohhell_env.errors import OhHellError, shown
 
 MOST_BYTES = 64 << 20
 """The largest file that is read; a whole game with a player's thoughts has far less."""
@@ -58,6 +58,8 @@ def _read(path: str | Path, most: int) -> bytes:
         descriptor = os.open(path, flags)
     except ValueError:  # a letter that no file's name has
         raise OhHellError("it is no name of a file") from None
+    except TypeError:
+        raise OhHellError(f"a path is wanted, got {shown(path)}") from None
     try:
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISDIR(mode):

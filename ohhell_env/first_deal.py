@@ -165,11 +165,11 @@ def _hand_size(rules: Rules, wishes: FirstDeal, hands: list[list[Card]] | None) 
     size = check_hand_size(wishes.hand_size)
     if hands is not None:
         if size is not None and size != len(hands[0]):
-            raise RulesError(f"hand_size={size}, but the hands have {len(hands[0])} cards")
+            raise RulesError(f"hand_size={shown(size)}, but the hands have {len(hands[0])} cards")
         size = len(hands[0])
     table = rules.scoring.table
     if size is not None and table is not None and size > len(table):
-        raise RulesError(f"hand_size={size}: scoring.table ends at {len(table)}")
+        raise RulesError(f"hand_size={shown(size)}: scoring.table ends at {len(table)}")
     return size
 
 

@@ -23,7 +23,7 @@ def explain_illegal(game: Game, action: Any) -> IllegalActionError:
     if number is None:
         problem = f"action {shown(action)} ({type(action).__name__}) is not a whole number"
     elif not 0 <= number < NUM_ACTIONS:
-        problem = f"action {number} is out of range 0..{NUM_ACTIONS - 1}"
+        problem = f"action {shown(number)} is out of range 0..{NUM_ACTIONS - 1}"
     elif number >= TRUMP_BASE:
         problem = f"action {number} names a trump suit, which nobody does under these rules"
     elif game.phase is Phase.BID:

@@ -268,5 +268,5 @@ def write_whole(text: str, path: str | Path) -> None:
         with contextlib.suppress(OSError):
             beside.unlink()
         if isinstance(error, OSError) and error.strerror:  # told of the file that was asked for
-            error.filename, error.filename2 = str(path), None
+            error.filename, error.filename2 = shown_path(path), None
         raise

@@ -12,7 +12,7 @@ from enum import IntEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ohhell_env.errors import RulesError
+from ohhell_env.errors import RulesError, shown
 
 if TYPE_CHECKING:
     from ohhell_env.axes import Schedule, Scoring
@@ -103,7 +103,7 @@ def _served(rules: Rules, sizes: list[int], cap: int) -> list[int]:
     too_large = [size for size in sizes if size > cap]
     if too_large:
         raise RulesError(
-            f"schedule: {rules.players} hands of {too_large[0]} cards cannot be dealt from "
+            f"schedule: {rules.players} hands of {shown(too_large[0])} cards cannot be dealt from "
             f"{rules.pack.size} cards; the largest hand size is {cap}"
         )
     return sizes
@@ -180,7 +180,7 @@ def plan_of_size(rules: Rules, hand_size: int, first: bool) -> DealPlan:
     """
     _served(rules, [hand_size], min(largest_hand(rules, False), MAX_HAND_SIZE))
     if hand_size < 1:
-        raise RulesError(f"hand_size={hand_size}: at least 1 is allowed")
+        raise RulesError(f"hand_size={shown(hand_size)}: at least 1 is allowed")
     blinds = ("always", "first") if first else ("always",)
     blind = hand_size == 1 and rules.blind_one_card in blinds
     # Only a last deal declared no-trump may use up the pack: an extra deal of its size is like it.

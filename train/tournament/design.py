@@ -57,7 +57,7 @@ def check_challenger(challenger: str | None, names: Sequence[str], design: str) 
             f"'field', got {shown(design)}"
         )
     if challenger not in names:
-        hint = nearest(str(challenger), names)
+        hint = nearest(challenger, names)
         raise OhHellError(f"challenger: {shown(challenger)} is none of the entrants; {hint}")
     return names.index(challenger)
 

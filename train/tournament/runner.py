@@ -165,7 +165,7 @@ def _check_executor(executor: str | None, workers: int, address: str | None) -> 
     if executor not in EXECUTORS:
         raise OhHellError(
             f"executor: 'inline', 'processes' or 'ray' is wanted, got {shown(executor)}; "
-            f"{nearest(str(executor), EXECUTORS)}"
+            f"{nearest(executor, EXECUTORS)}"
         )
     if executor == "inline" and workers > 1:
         raise OhHellError(f"executor 'inline' plays in this process, got workers={workers}")
@@ -198,7 +198,7 @@ def _planned(
         raise OhHellError(f"stop: a precision in points, 0 or more, is wanted, got {shown(stop)}")
     names = [entrant.name for entrant in room.entrants]
     if anchor is not None and anchor not in names:
-        hint = nearest(str(anchor), names)
+        hint = nearest(anchor, names)
         raise OhHellError(f"anchor: {shown(anchor)} is none of the entrants; {hint}")
     if anchor is None and "random" in names:
         anchor = "random"
