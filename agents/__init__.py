@@ -184,6 +184,7 @@ def load_part(path: AgentPath, seed: int | None = None) -> Agent:
         from agents.learned import LearnedAgent
     except ModuleNotFoundError as error:
         raise CheckpointError(
-            f"{path}: a player that learned needs {error.name}; install ohhell-env[train]"
+            f"{shown_path(path)}: a player that learned needs {error.name}: "
+            'pip install -e ".[train]" in the clone'
         ) from None
     return LearnedAgent.load(path, seed=seed)

@@ -8,6 +8,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import re
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -264,3 +265,28 @@ def test_speeds_can_be_measured(
 def test_examples_of_docstrings(module: str) -> None:
     found = doctest.testmod(importlib.import_module(f"ohhell_env.{module}"))
     assert found.attempted > 0 and found.failed == 0
+
+
+# ---------------------------------------------------------------- what is to be installed
+
+OWN = re.compile(r"""pip install[^`\n]*?["' ](ohhell[-_]env|\.)(?:\[([\w,]+)\])""")
+"""A line that installs this project with extras."""
+TOLD = [*PAGES, *ROOT.glob("notebooks/*.md"), *ROOT.glob("notebooks/*.ipynb")]
+SOURCES = [
+    path for folder in ("ohhell_env", "agents", "train") for path in (ROOT / folder).rglob("*.py")
+]
+
+
+def test_what_is_to_be_installed_can_be_installed_from_a_clone() -> None:
+    """The project is on no index: only a path installs it, and only extras that it has."""
+    extras = tomllib.loads(text_of("pyproject.toml"))["project"]["optional-dependencies"]
+    found = 0
+    for path in (*TOLD, *SOURCES):
+        text = (ROOT / path).read_text(encoding="utf-8").replace(r"\"", '"')
+        assert "ohhell-env[" not in text and "install ohhell" not in text, path
+        for name, named in OWN.findall(text):
+            found += 1
+            assert name == "."
+            assert set(named.split(",")) <= set(extras), path
+            assert f'".[{named}]"' in text, f"{path}: a shell would take the brackets for itself"
+    assert found >= 7

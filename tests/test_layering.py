@@ -110,8 +110,9 @@ BELOW_THE_ENGINE: dict[str, set[str]] = {
     "settings": {"errors"},
     "schedule": {"errors", "rules", "axes", "cards"},
     "actions": {"errors", "cards", "schedule"},
+    "files": {"errors"},
     "yaml_text": {"errors"},
-    "rules": {"errors", "cards", "axes", "settings", "variants", "checks", "yaml_text"},
+    "rules": {"errors", "cards", "axes", "settings", "variants", "checks", "yaml_text", "files"},
 }
 """The lowest layers and what they may import of the library."""
 

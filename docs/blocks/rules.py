@@ -48,9 +48,8 @@ _PLAYERS = range(MIN_PLAYERS, MAX_PLAYERS + 1)
 
 def variants_table() -> str:
     """Every variant: what it is called, who plays it, and what differs from the defaults."""
-    return table(
-        ("Name", "At the table", "Players", "Differs from the defaults", "Source"), _rows()
-    )
+    names = ("Name", "At the table", "Also opened by")
+    return table((*names, "Players", "Differs from the defaults", "Source"), _rows())
 
 
 def _rows() -> Iterator[tuple[str, ...]]:
@@ -58,7 +57,8 @@ def _rows() -> Iterator[tuple[str, ...]]:
         rules = Rules.preset(name)
         differing = _changed(rules) or "nothing"
         low, high = variant.usual
-        yield f"`{name}`", variant.title, f"{low} to {high}", differing, variant.source
+        also = ", ".join(f"`{other}`" for other in variant.also) or "-"
+        yield f"`{name}`", variant.title, also, f"{low} to {high}", differing, variant.source
 
 
 def _changed(rules: Rules) -> str:

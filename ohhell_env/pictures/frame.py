@@ -1,4 +1,4 @@
-"""An SVG picture as pixels, by resvg and Pillow: the extra ``ohhell-env[pictures]``.
+"""An SVG picture as pixels, by resvg and Pillow: the extra ``pictures``.
 
 The pictures' own fonts are used, so that a frame has the same pixels on every machine; names in
 other scripts are written with the fonts that the machine has.
@@ -69,5 +69,5 @@ def _opened(data: bytes) -> Any:
 def _missing(error: ModuleNotFoundError) -> OhHellError:
     return OhHellError(
         f"pictures as pixels (render_mode='rgb_array') need {error.name}, which is not installed: "
-        'pip install "ohhell-env[pictures]"; render_mode="ansi" needs nothing'
+        'pip install -e ".[pictures]" in the clone; render_mode="ansi" needs nothing'
     )

@@ -197,5 +197,5 @@ def test_the_extra_is_named_where_it_is_missing(
     monkeypatch.setitem(sys.modules, missing, None)
     env: Any = oh_hell_v0.env(render_mode="rgb_array")  # SB3 asks for it whether it draws or not
     env.reset(seed=1)
-    with pytest.raises(OhHellError, match=re.escape('pip install "ohhell-env[pictures]"')):
+    with pytest.raises(OhHellError, match=re.escape('pip install -e ".[pictures]" in the clone')):
         env.render()

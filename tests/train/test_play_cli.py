@@ -175,9 +175,29 @@ def test_without_textual_it_is_said_before_anything_begins(
     assert main(["play", "--record", str(tmp_path / "game.json")]) == 2
     told = capsys.readouterr().err
     assert told == (
-        "error: the table needs textual: pip install 'ohhell-env[train]'; or add --plain\n"
+        'error: the table needs textual: pip install -e ".[train]" in the clone; or add --plain\n'
     )
     assert not (tmp_path / "game.json").exists()
+
+
+def test_cards_may_be_written_in_every_spelling() -> None:
+    """A whole game again, with 10 for T and symbols for suits."""
+    symbols = dict(zip("CDHS", "♣♦♥♠", strict=True))
+
+    def spelled(word: str) -> str:
+        if len(word) < 2:
+            return word
+        rank, suit = word.upper()
+        return f" {'10' if rank == 'T' else rank.lower()}{symbols[suit]} "
+
+    rules = house(3, 16)
+    words = moves_of(set_up(rules, ["random"], seed=4, adviser="heuristic"))
+    assert any(word.startswith("t") for word in words)
+    plain = talk(set_up(rules, ["random"], seed=4, adviser="heuristic"), words)
+    again = talk(set_up(rules, ["random"], seed=4, adviser="heuristic"), [*map(spelled, words)])
+    assert again == plain
+    odd = talk(set_up(rules, ["random"], seed=4, adviser="heuristic"), ["x" * 1_000_000])
+    assert max(map(len, odd)) < 400
 
 
 def test_the_number_of_players_follows_from_the_names(

@@ -231,7 +231,7 @@ def _table(pace: float) -> Callable[[Match], None]:
         from train.play.app import PlayApp
     except ModuleNotFoundError as error:
         raise OhHellError(
-            f"the table needs {error.name}: pip install 'ohhell-env[train]'; or add --plain"
+            f'the table needs {error.name}: pip install -e ".[train]" in the clone; or add --plain'
         ) from None
 
     def show(match: Match) -> None:

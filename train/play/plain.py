@@ -14,8 +14,8 @@ from train.play.sight import Choice, Sight
 from train.play.telling import needs, result, roles, trick_line
 
 HELP = (
-    "Write a card (TH) or a bid (3). v: the table, h: hint, u: undo (in practice), t: last trick, "
-    "s: score sheet, r: rules, q: quit, ?: this help."
+    "Write a card (TH or 10H) or a bid (3). v: the table, h: hint, u: undo (in practice), t: last "
+    "trick, s: score sheet, r: rules, q: quit, ?: this help."
 )
 
 

@@ -90,7 +90,7 @@ def _ray() -> Any:
         ray = importlib.import_module("ray")
     except ModuleNotFoundError as error:
         raise OhHellError(
-            f"executor 'ray' needs the package {error.name}: pip install -e .[ray]"
+            f"executor 'ray' needs the package {error.name}: pip install -e \".[ray]\" in the clone"
         ) from None
     if ray.is_initialized():
         raise OhHellError("this process uses Ray already; call ray.shutdown() before a tournament")
