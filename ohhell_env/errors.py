@@ -79,8 +79,10 @@ def shown(value: object) -> str:
     """
     try:
         text = _SHORT.repr(value)
-    except Exception:  # a number of thousands of digits, or an object whose own repr fails
-        text = f"a value of type {type(value).__name__}"
+    except Exception:  # an object's own repr may fail, and Python writes out no number so long
+        whole = isinstance(value, int)
+        kind = "number of thousands of digits" if whole else f"value of type {type(value).__name__}"
+        text = f"a {kind}"
     return _cut(text)
 
 

@@ -6,6 +6,7 @@ checks each value against the field's annotation, and names the nearest key wher
 
 # Reads what users hand over: types are checked here, not believed.
 # pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnnecessaryIsInstance=false
 
 from __future__ import annotations
 

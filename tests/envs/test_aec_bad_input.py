@@ -301,7 +301,7 @@ def test_seeds(make: Any, seed: Any) -> None:
 
 def test_names_of_actions() -> None:
     for call, bad in [
-        (oh_hell_v0.card_action, "10H"),
+        (oh_hell_v0.card_action, "1H"),
         (oh_hell_v0.bid_action, -1),
         (oh_hell_v0.bid_action, 27),
         (oh_hell_v0.bid_action, True),
