@@ -20,7 +20,7 @@ import numpy as np
 
 from agents.base import Actions, Agent, Bytes, Words
 from agents.saved import AgentPath, is_there
-from ohhell_env.errors import OhHellError, nearest, shown
+from ohhell_env.errors import OhHellError, nearest, shown, shown_path
 from ohhell_env.players import called
 from ohhell_env.rules import RulesLike
 
@@ -118,18 +118,18 @@ def make_imported(spec: str, seed: int | None = None) -> Agent:
     """
     found = _SPEC.fullmatch(spec)
     if found is None:
-        raise OhHellError(f"player {shown(spec)}: python:package.module:Class is wanted")
+        raise OhHellError(f"player {shown_path(spec)!r}: python:package.module:Class is wanted")
     cls = _find(spec, _import(spec, found[1]), found[2])
     try:
         player = cls(seed=seed) if _takes_seed(cls) else cls()
     except (Exception, SystemExit) as error:
-        raise OhHellError(f"player {shown(spec)} cannot be made: {_named(error)}") from error
+        raise OhHellError(f"player {shown_path(spec)!r} cannot be made: {_named(error)}") from error
     if isinstance(player, Agent):
         return player
     try:
         return ImportedAgent(player, seed)
     except OhHellError as error:
-        raise OhHellError(f"player {shown(spec)}: {error}") from None
+        raise OhHellError(f"player {shown_path(spec)!r}: {error}") from None
 
 
 def _import(spec: str, module: str) -> Any:
@@ -139,14 +139,16 @@ def _import(spec: str, module: str) -> Any:
         missing = error.name or ""
         if module != missing and not module.startswith(missing + "."):
             raise OhHellError(
-                f"player {shown(spec)} cannot be imported: {_named(error)}"
+                f"player {shown_path(spec)!r} cannot be imported: {_named(error)}"
             ) from error
         raise OhHellError(
-            f"player {shown(spec)}: there is no module {shown(missing)} on Python's path"
+            f"player {shown_path(spec)!r}: there is no module {shown(missing)} on Python's path"
             f"{_near(missing)}"
         ) from None
     except (Exception, SystemExit) as error:
-        raise OhHellError(f"player {shown(spec)} cannot be imported: {_named(error)}") from error
+        raise OhHellError(
+            f"player {shown_path(spec)!r} cannot be imported: {_named(error)}"
+        ) from error
 
 
 def _near(module: str) -> str:
@@ -162,10 +164,14 @@ def _find(spec: str, module: Any, name: str) -> Any:
     if inspect.isclass(cls):
         return cls
     if cls is not None:
-        raise OhHellError(f"player {shown(spec)}: {name} is no class but {type(cls).__name__}")
+        raise OhHellError(
+            f"player {shown_path(spec)!r}: {name} is no class but {type(cls).__name__}"
+        )
     classes = [key for key, value in vars(module).items() if inspect.isclass(value)]
     hint = _nearest_class(name, classes) if classes else "it has no classes"
-    raise OhHellError(f"player {shown(spec)}: {module.__name__} has no class {shown(name)}: {hint}")
+    raise OhHellError(
+        f"player {shown_path(spec)!r}: {module.__name__} has no class {shown(name)}: {hint}"
+    )
 
 
 def _nearest_class(name: str, classes: list[str]) -> str:

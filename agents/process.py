@@ -31,7 +31,7 @@ from agents.protocol import (
 )
 from agents.saved import AgentPath, is_there
 from ohhell_env.actions import whole_number
-from ohhell_env.errors import IllegalActionError, OhHellError, nearest, shown
+from ohhell_env.errors import IllegalActionError, OhHellError, nearest, shown, shown_path
 from ohhell_env.rules import RulesLike
 
 __all__ = ["ProcessAgent", "ProgramError", "make_program"]
@@ -137,13 +137,13 @@ class ProcessAgent(Agent):
         if self.rules is None or self.seat is None:
             missing = "rules and seat" if self.rules is None else "seat (None until now)"
             raise IllegalActionError(
-                f"program {shown(self.command)}: the {missing} are missing: an observation counts "
-                "seats from its own on, the program is told those of the table; call "
+                f"program {shown_path(self.command)!r}: the {missing} are missing: an observation "
+                "counts seats from its own on, the program is told those of the table; call "
                 "begin(rules, seat) before act()"
             )
         if program is None or not program.running:
             raise ProgramError(
-                f"program {shown(self.command)} does not run any more; begin(rules, seat) "
+                f"program {shown_path(self.command)!r} does not run any more; begin(rules, seat) "
                 "starts it anew"
             )
         legal, number = choices(mask, self.rules), next(self._numbers)
@@ -153,7 +153,7 @@ class ProcessAgent(Agent):
         try:
             return read_action(answer, number, legal)
         except IllegalAnswerError as error:  # it keeps to the protocol, so it may go on
-            raise ProgramError(f"program {shown(self.command)} {error}") from None
+            raise ProgramError(f"program {shown_path(self.command)!r} {error}") from None
         except AnswerError as error:
             raise program.failure(str(error)) from None
 

@@ -16,7 +16,7 @@ import sys
 import time
 import weakref
 
-from ohhell_env.errors import OhHellError, shown
+from ohhell_env.errors import OhHellError, shown_path
 
 MAX_LINE = 64 * 1024
 """Longest answer in bytes."""
@@ -133,7 +133,7 @@ class Program:
         self.close()
         said = self._said.decode("utf-8", "replace").split()
         last = f"; its last words on standard error: {' '.join(said)}" if said else ""
-        return ProgramError(f"program {shown(self.command)} {what}{last}")
+        return ProgramError(f"program {shown_path(self.command)!r} {what}{last}")
 
     def close(self) -> None:
         """Tells the program to quit, and ends it if it does not; may be called twice."""
@@ -149,7 +149,7 @@ def words_of(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise ProgramError(f"program {shown(command)} cannot be started: {error}") from None
+        raise ProgramError(f"program {shown_path(command)!r} cannot be started: {error}") from None
     if not words:
         raise ProgramError("a program as a player needs its command: process:./my_bot --level 3")
     return words
@@ -167,7 +167,7 @@ def _start(command: str) -> subprocess.Popen[bytes]:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise ProgramError(
-            f"program {shown(command)} cannot be started: {shown(words[0])}: {why} "
+            f"program {shown_path(command)!r} cannot be started: {shown_path(words[0])!r}: {why} "
             f"(relative paths start in {os.getcwd()})"  # noqa: PTH109
         ) from None
 

@@ -87,7 +87,7 @@ def shown(value: object) -> str:
 
 
 def shown_path(path: object) -> str:
-    """Returns a path as a message shows it: whole, or of a very long one both ends."""
+    """Returns a path or a command line as a message shows it: of a very long one both ends."""
     text = str(path)
     if len(text) <= _LONGEST_PATH:
         return text

@@ -24,7 +24,7 @@ from agents.base import Agent
 from agents.engine_players import HEURISTIC, OUTSIDE, RANDOM
 from agents.models import new_models
 from ohhell_env.engine.layout import Rows, engine_rows
-from ohhell_env.errors import OhHellError, shown
+from ohhell_env.errors import OhHellError, shown, shown_path
 from ohhell_env.rules import Rules
 
 BATCH = 256
@@ -276,13 +276,15 @@ def begin(name: str, player: Any, rules: Rules) -> None:
         raise
     except (Exception, SystemExit) as error:
         why = _described(error)
-        raise OhHellError(f"entrant {shown(name)} cannot begin under these rules: {why}") from None
+        raise OhHellError(
+            f"entrant {shown_path(name)!r} cannot begin under these rules: {why}"
+        ) from None
 
 
 def _check_name(name: str, made: list[Entrant]) -> None:
     if any(name == other.name for other in made):
         raise OhHellError(
-            f"two entrants are called {shown(name)}; give one another name: second={name}"
+            f"two entrants are called {shown_path(name)!r}; give one another name: second={shown_path(name)}"
         )
     if "|" in name or not name or not name.isprintable():
         raise OhHellError(
@@ -304,6 +306,6 @@ def _named(wish: EntrantLike, seed: int) -> tuple[str, Any]:
         return name, agents.make(player, seed=seed)
     if not callable(getattr(player, "act_batch", getattr(player, "act", None))):
         raise OhHellError(
-            f"entrant {shown(name)}: {shown(player)} has neither act_batch() nor act()"
+            f"entrant {shown_path(name)!r}: {shown(player)} has neither act_batch() nor act()"
         )
     return name, player

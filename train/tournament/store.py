@@ -19,7 +19,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ohhell_env.errors import OhHellError, shown
+from ohhell_env.errors import OhHellError, shown, shown_path
 from ohhell_env.rules import Rules
 from train.tournament.design import DRAWN, MIXED
 from train.tournament.entrants import MOST_ENTRANTS
@@ -163,9 +163,9 @@ class Store:
             )
         for name, fingerprint in self.entrants.items():
             if name not in entrants:
-                found.append(f"entrant {shown(name)} is there, not here")
+                found.append(f"entrant {shown_path(name)!r} is there, not here")
             elif fingerprint != entrants[name]:
-                found.append(f"entrant {shown(name)} is another player there")
+                found.append(f"entrant {shown_path(name)!r} is another player there")
         if found:
             more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
             raise OtherTournamentError(
