@@ -284,7 +284,8 @@ def begin(name: str, player: Any, rules: Rules) -> None:
 def _check_name(name: str, made: list[Entrant]) -> None:
     if any(name == other.name for other in made):
         raise OhHellError(
-            f"two entrants are called {shown_path(name)!r}; give one another name: second={shown_path(name)}"
+            f"two entrants are called {shown_path(name)!r}; give one another name: "
+            f"second={shown_path(name)}"
         )
     if "|" in name or not name or not name.isprintable():
         raise OhHellError(
