@@ -151,8 +151,8 @@ class Opponent:
         allowed = ", ".join(f"{code} ({action_name(code, self._rules.pack)})" for code in codes)
         answered: Any = cast("Any", answer).item() if isinstance(answer, np.generic) else answer
         return IllegalActionError(
-            f"opponent {shown(self.name)} in seat {int(game['seat'][0])} answered {shown(answered)}; "
-            f"legal: {allowed}"
+            f"opponent {shown(self.name)} in seat {int(game['seat'][0])} answered "
+            f"{shown(answered)}; legal: {allowed}"
         )
 
 
