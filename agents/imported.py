@@ -122,7 +122,9 @@ def make_imported(spec: str, seed: int | None = None) -> Agent:
     cls = _find(spec, _import(spec, found[1]), found[2])
     try:
         player = cls(seed=seed) if _takes_seed(cls) else cls()
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also what ends programs and tasks: SystemExit, CancelledError
         raise OhHellError(f"player {shown_path(spec)!r} cannot be made: {_named(error)}") from error
     if isinstance(player, Agent):
         return player
@@ -145,7 +147,9 @@ def _import(spec: str, module: str) -> Any:
             f"player {shown_path(spec)!r}: there is no module {shown(missing)} on Python's path"
             f"{_near(missing)}"
         ) from None
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise OhHellError(
             f"player {shown_path(spec)!r} cannot be imported: {_named(error)}"
         ) from error

@@ -56,6 +56,7 @@ class ProcessAgent(Agent):
         start_limit_ms: Time from the start of the program to its answer to the hello.
 
     Raises:
+        ProgramError: The command is empty, or has an open quotation.
         OhHellError: A limit that is no whole number from 1 on, or longer than 11 days.
     """
 
@@ -79,6 +80,7 @@ class ProcessAgent(Agent):
         start_limit_ms: int = 10_000,
     ) -> None:
         super().__init__(seed)
+        words_of(command)
         self.command = command
         self.time_limit_ms = _limit("time_limit_ms", time_limit_ms)
         self.start_limit_ms = _limit("start_limit_ms", start_limit_ms)
@@ -216,10 +218,7 @@ def make_program(spec: str, seed: int | None, settings: Mapping[str, Any]) -> Pr
 
 
 def _files(command: str) -> list[str]:
-    try:
-        words = dict.fromkeys(words_of(command))
-    except ProgramError:
-        return []
+    words = dict.fromkeys(words_of(command))
     return [word for word in words if is_there(Path(word)) and Path(word).is_file()]
 
 

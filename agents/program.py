@@ -2,6 +2,9 @@
 
 Knows nothing of the game: a line goes in, a line comes out, or a ``ProgramError`` says what the
 program did instead. Whoever fails once is ended, so that no late answer is taken for another's.
+
+A program has a process group of its own. The group, not the process alone, is what ends: a program
+may start others and exit, and they would stay and hold its pipes.
 """
 
 from __future__ import annotations
@@ -25,7 +28,10 @@ LAST_WORDS = 600
 QUIT_GRACE = 0.5
 """Seconds that a program has to end by itself when it is told to."""
 _READ = 64 * 1024
+_LOOK = 0.05  # seconds between two looks whether the program is still there
 _QUIT = b'{"type": "quit"}\n'
+_groups: set[int] = set()
+"""Process groups of this process's programs that have not been ended yet."""
 
 
 class ProgramError(OhHellError):
@@ -77,7 +83,7 @@ class Program:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise self.failure(f"gave no answer within {limit_ms} ms")
-            waiting = self._exchange(waiting, left)
+            waiting = self._exchange(waiting, min(left, _LOOK))
         answer, _, self._heard = self._heard.partition(b"\n")
         if len(answer) > MAX_LINE:
             raise self.failure(f"wrote a line of more than {MAX_LINE} bytes")
@@ -87,7 +93,8 @@ class Program:
         """Sends and hears what is possible now, or within some seconds; returns what is unsent."""
         hears = [self._stdout] if self._stderr < 0 else [self._stdout, self._stderr]
         wants = [self._stdin] if waiting else []
-        readable, writable, _ = select.select(hears, wants, [], seconds)
+        gone = self._process.poll() is not None  # before we listen: its last line counts
+        readable, writable, _ = select.select(hears, wants, [], 0.0 if gone else seconds)
         if self._stderr in readable and not self._hear_errors():
             self._stderr = -1  # closed by the program, which is its right
         if writable:
@@ -97,6 +104,8 @@ class Program:
             if not heard:
                 raise self.failure(self._why_silent())
             self._heard += heard
+        elif gone:  # what it started may hold the pipe open, and would never answer
+            raise self.failure(self._why_silent())
         return waiting
 
     def _send(self, waiting: bytes) -> bytes:
@@ -129,7 +138,7 @@ class Program:
         """Ends the program and returns the error that says why."""
         if self._stderr >= 0 and self.running:
             self._hear_errors()
-        _kill(self._process)
+        _kill_group(self.pid)
         self.close()
         said = self._said.decode("utf-8", "replace").split()
         last = f"; its last words on standard error: {' '.join(said)}" if said else ""
@@ -161,7 +170,7 @@ def _start(command: str) -> subprocess.Popen[bytes]:
     words = words_of(command)
     pipe = subprocess.PIPE
     try:  # a group of its own: what it starts can be ended with it, and Ctrl-C is ours to handle
-        return subprocess.Popen(
+        process = subprocess.Popen(
             words, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, start_new_session=True
         )
     except (OSError, ValueError) as error:
@@ -170,27 +179,41 @@ def _start(command: str) -> subprocess.Popen[bytes]:
             f"program {shown_path(command)!r} cannot be started: {shown_path(words[0])!r}: {why} "
             f"(relative paths start in {os.getcwd()})"  # noqa: PTH109
         ) from None
+    _groups.add(process.pid)
+    return process
+
+
+def end_all() -> None:
+    """Kills all programs of this process with their groups, for a process that is about to go."""
+    for group in list(_groups):
+        _kill_group(group)
 
 
 def _end(process: subprocess.Popen[bytes], owner: int) -> None:
     """Ends a program: politely first. Also run when its ``Program`` is dropped, and at exit."""
-    if os.getpid() == owner and process.poll() is None:  # in a fork it is the parent's program
-        assert process.stdin is not None
-        with contextlib.suppress(OSError):
-            os.write(process.stdin.fileno(), _QUIT)
-        process.stdin.close()
-        try:
-            process.wait(QUIT_GRACE)
-        except subprocess.TimeoutExpired:
-            _kill(process)
-    for stream in (process.stdin, process.stdout, process.stderr):
-        if stream is not None:
-            stream.close()
+    try:
+        if os.getpid() == owner and process.poll() is None:  # in a fork it is the parent's program
+            assert process.stdin is not None
+            with contextlib.suppress(OSError):
+                os.write(process.stdin.fileno(), _QUIT)
+            process.stdin.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(QUIT_GRACE)
+    finally:  # also where Ctrl-C comes while we wait
+        if os.getpid() == owner:
+            _kill_group(process.pid)
+            process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Ends a program and what it started, which is the process group of its number."""
-    if process.poll() is None:
+def _kill_group(group: int) -> None:
+    """Ends a program and what it started, which may be there when the program itself has ended.
+
+    Once only: the number stays theirs as long as one of them is there, and no longer.
+    """
+    if group in _groups:
+        _groups.discard(group)
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+            os.killpg(group, signal.SIGKILL)

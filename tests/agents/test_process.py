@@ -18,6 +18,7 @@ import pytest
 
 import agents
 from agents import ProcessAgent, ProgramError
+from agents.program import end_all
 from agents.protocol import choices, read_action, request
 from ohhell_env.errors import IllegalActionError, OhHellError
 from ohhell_env.game import Game
@@ -176,8 +177,6 @@ def test_a_program_that_closes_standard_error_plays_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("program", "message"),
     [
-        ("", "needs its command"),
-        ("'open", "No closing quotation"),
         ("no_such_program --x", "cannot be started: 'no_such_program': No such file"),
         (f"{sys.executable} -c pass", "has ended with exit status 0"),
         (f"{sys.executable} -c \"print('ready')\"", "wrote 'ready', which is not JSON"),
@@ -191,6 +190,22 @@ def test_a_program_that_does_not_begin(program: str, message: str) -> None:
     with pytest.raises(ProgramError, match=message):
         agent.begin("oh_hell", 0)
     assert agent.pid is None
+
+
+@pytest.mark.parametrize(
+    "settings", ["", "time_limit_ms=50:", "time_limit_ms=50,start_limit_ms=9:"]
+)
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [("", "needs its command"), ("  ", "needs its command"), ("'open", "No closing quotation")],
+)
+def test_a_command_that_is_none_is_refused_at_once(
+    program: str, message: str, settings: str
+) -> None:
+    with pytest.raises(ProgramError, match=message):
+        agents.make(f"process:{settings}{program}")
+    with pytest.raises(ProgramError, match=message):
+        ProcessAgent(program)
 
 
 def test_a_game_is_stopped_by_a_program_that_dies_in_it(tmp_path: Path) -> None:
@@ -243,6 +258,111 @@ def test_what_a_program_started_is_ended_with_it(tmp_path: Path) -> None:
     child = int(str(caught.value).split("child ")[1].split(".")[0])
     status = Path(f"/proc/{child}/stat")  # it may stay a zombie where nobody reaps orphans
     assert ended(child) or status.read_text().split()[2] == "Z"
+
+
+CHILD = "import time; time.sleep(60)"
+LEAVES = f"""
+import os, subprocess, sys
+child = subprocess.Popen([sys.executable, '-c', {CHILD!r}])
+open(os.environ.get('CHILD', 'child'), 'w').write(str(child.pid))
+"""
+"""Starts a process that holds the pipes open for a minute."""
+
+
+def left(folder: Path) -> int:
+    """Returns the number of the process that a program of ``LEAVES`` has left."""
+    return int((folder / "child").read_text())
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended; it may stay a zombie where nobody reaps orphans."""
+    status = Path(f"/proc/{pid}/stat")
+    return ended(pid) or (status.exists() and status.read_text().split()[2] == "Z")
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_a_program_that_leaves_a_child_and_exits_is_a_fault_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    """The child holds the pipe open, so that the end of the program cannot be heard."""
+    monkeypatch.setenv("CHILD", str(tmp_path / "child"))
+    does = LEAVES.strip() + f"\nos._exit({status})"
+    agent = begun(command(tmp_path, does), 30_000)
+    started = time.monotonic()
+    with pytest.raises(ProgramError, match=f"has ended with exit status {status}"):
+        agent.act(view(a_table()))
+    assert time.monotonic() - started < 5.0
+    assert gone(left(tmp_path))
+
+
+def test_the_last_answer_of_a_program_that_exits_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHILD", str(tmp_path / "child"))
+    agent = begun(command(tmp_path, f"{LEAVES.strip()}\n{GOOD}\nos._exit(0)"), 30_000)
+    game = a_table()
+    assert agent.act(view(game)) == 60
+    with pytest.raises(ProgramError, match="has ended with exit status 0"):
+        agent.act(view(game))
+    assert gone(left(tmp_path))
+
+
+@pytest.mark.parametrize("does", ["begins", "ends"])
+def test_what_a_program_left_is_ended_by_close(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: str
+) -> None:
+    """Also where the program itself has ended, by itself or because it was told to quit."""
+    monkeypatch.setenv("CHILD", str(tmp_path / "child"))
+    hello = 'print(\'{"name": "fake"}\', flush=True)\n'
+    program = tmp_path / "bot.py"
+    program.write_text(LEAVES + hello + ("sys.stdin.read()" if does == "ends" else "os._exit(0)"))
+    agent = ProcessAgent(f"{sys.executable} {program}")
+    agent.begin("oh_hell", 0)
+    if does == "begins":
+        assert ended(running(agent)) or agent._program._process.poll() == 0
+    child = left(tmp_path)
+    agent.close()
+    assert gone(child)
+
+
+def test_a_program_that_leaves_a_child_and_never_answers_the_hello(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHILD", str(tmp_path / "child"))
+    program = tmp_path / "bot.py"
+    program.write_text(LEAVES)
+    agent = ProcessAgent(f"{sys.executable} {program}", start_limit_ms=60_000)
+    started = time.monotonic()
+    with pytest.raises(ProgramError, match="has ended with exit status 0"):
+        agent.begin("oh_hell", 0)
+    assert time.monotonic() - started < 10.0
+    assert gone(left(tmp_path))
+
+
+def test_ctrl_c_while_a_program_is_closed_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with deaf(tmp_path) as agent:
+        pid = running(agent)
+
+        def interrupted(*_: Any) -> None:
+            raise KeyboardInterrupt
+
+        process = agent._program._process
+        wait = process.wait
+        monkeypatch.setattr(process, "wait", lambda limit=None: interrupted() if limit else wait())
+        with pytest.raises(KeyboardInterrupt):
+            agent.close()
+        assert ended(pid)
+
+
+def test_all_programs_of_a_process_can_be_ended_at_once(tmp_path: Path) -> None:
+    agents_ = [begun(TINY), begun(command(tmp_path, "time.sleep(60)"))]
+    pids = [running(agent) for agent in agents_]
+    end_all()
+    for agent, pid in zip(agents_, pids, strict=True):
+        agent.close()
+        assert ended(pid)
 
 
 def test_no_program_outlives_python(tmp_path: Path) -> None:
