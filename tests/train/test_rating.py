@@ -75,6 +75,61 @@ def test_equal_play_is_rated_equal() -> None:
     assert nearly == found
 
 
+@pytest.mark.parametrize("blocks", [1, 5, 200])
+def test_those_who_tie_for_first_are_above_whoever_follows(blocks: int) -> None:
+    names = list("ABCDEFGH")
+    for ties in range(2, 8):
+        scores = [5.0] * ties + [3.0 - place for place in range(len(names) - ties)]
+        found = rated(names, np.tile(scores, (blocks, 1)))
+        mus = [found[name]["mu"] for name in names]
+        assert mus[:ties] == pytest.approx([mus[0]] * ties)
+        assert mus[ties - 1 :] == sorted(set(mus[ties - 1 :]), reverse=True)
+
+
+def test_those_who_tie_in_the_middle_or_last_are_rated_equal_there() -> None:
+    found = rated(list("abcde"), np.tile([4.0, 2.0, 2.0, 1.0, 1.0], (40, 1)))
+    mus = [found[name]["mu"] for name in "abcde"]
+    assert mus[0] > mus[1] == pytest.approx(mus[2])
+    assert mus[2] > mus[3] == pytest.approx(mus[4])
+
+
+@pytest.mark.parametrize("players", [2, 3, 5, 7])
+@pytest.mark.parametrize("seed", range(3))
+def test_ratings_keep_the_order_of_the_points_where_most_blocks_tie(
+    players: int, seed: int
+) -> None:
+    """As at one to three cards: nine of ten blocks are equal, differences of a point decide."""
+    rng = np.random.Generator(np.random.Philox(seed))
+    misses = np.linspace(0.02, 0.3, players)
+    scores = -(rng.random((1500, players)) < misses).astype(np.float64)
+    names = [f"p{place}" for place in range(players)]
+    found = rated(names, scores)
+    for a in range(players):
+        for b in range(a + 1, players):
+            apart = scores[:, a] - scores[:, b]
+            if abs(apart.mean()) > 3.0 * apart.std() / math.sqrt(len(apart)):
+                assert (found[f"p{a}"]["mu"] > found[f"p{b}"]["mu"]) == (apart.mean() > 0.0)
+
+
+@pytest.mark.parametrize("players", [2, 4, 7])
+def test_equal_players_are_rated_equal_within_the_noise(players: int) -> None:
+    rng = np.random.Generator(np.random.Philox(players))
+    scores = np.round(0.5 * rng.normal(size=(600, players)))
+    rows = list(rated([f"p{place}" for place in range(players)], scores).values())
+    for one in rows:
+        for other in rows:
+            assert abs(one["mu"] - other["mu"]) < 3.0 * math.hypot(one["sigma"], other["sigma"])
+
+
+def test_the_order_of_the_blocks_plays_no_part() -> None:
+    scores = np.round(scores_of([0.0, 0.5, 0.0, 1.0], 60, 1))
+    scores[scores_of([0.0] * 4, 60, 2) > 0.8] = np.nan
+    names = list("abcd")
+    expected = rated(names, scores, "b")
+    assert rated(names, scores[::-1], "b") == expected
+    assert rated(names, scores[np.lexsort(scores.T)], "b") == expected
+
+
 def test_the_absent_play_no_part_in_a_block() -> None:
     scores = scores_of([0.0, 1.0, 0.5], 50, 3)
     scores[:, 2] = np.nan

@@ -1,8 +1,20 @@
-"""Ratings for many players at a table: OpenSkill's Plackett-Luce."""
+"""Ratings for many players at a table: OpenSkill's Bradley-Terry, each entrant against each other.
+
+Duplicate deals tie all the time, and ties decide which model will do. Plackett-Luce asks who is
+first, then who is first of the rest: where several share the first place it gives each a part of
+the win and the full loss, and rates whoever finished just behind above them. Bradley-Terry looks at
+two entrants at a time, and a tie of two draws them together. Of OpenSkill's models with that
+property the one that compares all pairs kept the order of the points most often in simulated tables
+full of ties, and its sigmas were as wide as equal players lay apart. The one that compares
+neighbours only missed small differences; Thurstone-Mosteller became overconfident from seven
+entrants on.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +23,10 @@ from ohhell_env.errors import OhHellError, nearest, shown
 
 DECIMALS = 9
 """Scores of a block that agree so far are ties."""
+_PASSES = 4
+"""Orders of the blocks whose ratings are averaged, for one order alone leaves about a sigma of
+noise; fewer where there are so many pairs of entrants in all blocks that it would take minutes."""
+_PAIRS = 500_000
 
 Rating = dict[str, float | None]
 
@@ -21,10 +37,11 @@ def rate(
     """Returns a rating for each entrant, from the order in which they finished each block.
 
     A block is one game among the entrants that played in it, ranked by their scores; equal ones
-    tie, and fewer than two make no game. The order of the entrants plays no part: they are rated by
-    name. New players start at mu 25, sigma 25/3; skills are taken not to change (tau 0).
+    tie, and fewer than two make no game. Only the order counts, not by how many points. The order
+    of the entrants and that of the blocks play no part. New players start at mu 25, sigma 25/3;
+    skills are taken not to change (tau 0).
 
-    Plackett-Luce knows differences of skills only, and where mu comes to lie depends on who else is
+    The model knows differences of skills only, and where mu comes to lie depends on who else is
     there. An anchor, a player that other tournaments have too, is the zero of a common scale.
 
     Args:
@@ -43,13 +60,36 @@ def rate(
         hint = nearest(anchor, names)
         raise OhHellError(f"anchor: {shown(anchor)} is none of the entrants; {hint}")
     try:
-        from openskill.models import PlackettLuce
+        from openskill.models import BradleyTerryFull
     except ModuleNotFoundError:
         return dict.fromkeys(names)
     order = sorted(range(len(names)), key=lambda place: names[place])
-    model = PlackettLuce(tau=0.0)
-    ratings = [model.rating() for _ in order]
-    for block in np.round(scores[:, order], DECIMALS):
+    blocks = np.round(scores[:, order], DECIMALS)
+    model = BradleyTerryFull(tau=0.0)
+    figures = np.mean([_after(model, shuffled) for shuffled in _shuffled(blocks)], axis=0)
+    found = {
+        names[place]: (mu, sigma)
+        for place, (mu, sigma) in zip(order, figures.tolist(), strict=True)
+    }
+    return {name: _row(name, found, anchor) for name in found}
+
+
+def _shuffled(blocks: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+    """Yields the blocks in orders that depend on what is in them, not on how they came.
+
+    Shuffled, because a rating moves with each game: sorted, all losses would come first.
+    """
+    here = (~np.isnan(blocks)).sum(axis=1)
+    pairs = int((here * (here - 1)).sum()) // 2
+    by_content = blocks[np.lexsort(blocks.T)]
+    for seed in range(max(1, min(_PASSES, _PAIRS // max(pairs, 1)))):
+        yield np.random.Generator(np.random.Philox(seed)).permutation(by_content)
+
+
+def _after(model: Any, blocks: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns mu and sigma of each entrant, (entrants, 2), after all blocks."""
+    ratings = [model.rating() for _ in range(blocks.shape[1])]
+    for block in blocks:
         here = np.flatnonzero(~np.isnan(block))
         if len(here) < 2:
             continue
@@ -57,11 +97,7 @@ def rate(
         rated = model.rate([[ratings[place]] for place in here], ranks=ranks)
         for place, team in zip(here, rated, strict=True):
             ratings[place] = team[0]
-    found = {
-        names[place]: (float(rating.mu), float(rating.sigma))
-        for place, rating in zip(order, ratings, strict=True)
-    }
-    return {name: _row(name, found, anchor) for name in found}
+    return np.array([[rating.mu, rating.sigma] for rating in ratings]).round(DECIMALS)
 
 
 def _row(name: str, found: dict[str, tuple[float, float]], anchor: str | None) -> Rating:

@@ -203,7 +203,7 @@ def standings(data: Data) -> Table:
     paid = any("settlement" in row for row in data["entrants"].values())
     found += [Column("Paid", "what the settlement gave, a game")] if paid else []
     found += [
-        Column("Rating", "OpenSkill's Plackett-Luce, ± 2 sigma"),
+        Column("Rating", "OpenSkill's Bradley-Terry, ± 2 sigma"),
         Column("Over", "tricks above the bid, a deal"),
         Column("Under", "tricks below the bid, a deal"),
         Column("Faults", "decisions that it failed to make"),
@@ -449,8 +449,9 @@ def how_to_read(data: Data) -> list[tuple[str, str]]:
         ("Over the others", "Points less the mean of the others at the table, by block."),
     ]
     rating = (
-        "OpenSkill's Plackett-Luce from the order of the entrants in each block, ± two sigma. It "
-        "has no unit of points and its width is the model's own; trust the differences first."
+        "OpenSkill's Bradley-Terry from the order of the entrants in each block, ± two sigma: how "
+        "often one finishes ahead of another, a tie being half of it, not by how many points. "
+        "Its width is the model's own; trust the differences first."
     )
     if data["anchor"] is not None:
         rating += f" Zero is {labels(list(data['entrants']))[data['anchor']]}."
