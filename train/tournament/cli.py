@@ -21,7 +21,7 @@ from train.tournament.executors import use_one_thread
 from train.tournament.report import print_report
 from train.tournament.results import Results, check_writable
 from train.tournament.runner import run_tournament
-from train.tournament.standings import Standings
+from train.tournament.standings import Failing, Standings
 from train.tournament.store import STORE
 
 _SHOWN = 12
@@ -152,6 +152,20 @@ def _no_empty_folder(folder: Path, was_there: bool) -> Iterator[None]:
         raise
 
 
+def fault_line(name: str, failing: Failing) -> str:
+    """Returns what is said of an entrant that makes faults, or is given up."""
+    asked = failing.asked
+    if failing.given_up:
+        return (
+            f"{name} fails all the time and is given up: it is not asked any more, and random "
+            f"legal moves are made in its place. Its first fault: {asked.first_fault}"
+        )
+    return (
+        f"{name}: {asked.faults:,} faults in {asked.decisions:,} decisions of {failing.blocks:,} "
+        f"blocks, in {asked.seconds:.0f} seconds; the first: {asked.first_fault}"
+    )
+
+
 class _Watched:
     """The progress bar with live standings, and what is said where the tournament is stopped.
 
@@ -167,6 +181,7 @@ class _Watched:
         self._task = self._bar.add_task("tournament", total=None)
         self._console, self._out, self._shown = console, out, shown
         self._standings: Standings | None = None
+        self._told: set[tuple[str, bool]] = set()
         self._live: Live | None = None
         self._started = self._said = time.monotonic()
         self._before = 0
@@ -176,17 +191,34 @@ class _Watched:
             self._before = standings.done
         self._standings = standings
         self._bar.update(self._task, completed=standings.done, total=standings.total)
+        if self._shown:
+            self._tell_of_faults(standings)
         if self._shown and self._live is None and time.monotonic() - self._said > _EVERY:
             self._said = time.monotonic()
             self._say(self._line(standings))
 
+    def _tell_of_faults(self, standings: Standings) -> None:
+        """Says, once each, who makes faults and who is given up."""
+        for name, failing in standings.failing.items():
+            if (name, failing.given_up) in self._told:
+                continue
+            self._told |= {(name, False), (name, failing.given_up)}
+            said = fault_line(name, failing)
+            self._say(f"{said}; {self._time_left(standings)}")
+
+    def _time_left(self, standings: Standings) -> str:
+        played = standings.done - self._before
+        if not played:
+            return "the time left is not known yet"
+        passed = time.monotonic() - self._started
+        left = (standings.total - standings.done) * passed / played
+        return f"about {left / 60:.0f} minutes left"
+
     def _line(self, standings: Standings) -> str:
         """Returns the progress in one line, for logs."""
-        played = standings.done - self._before
-        left = (standings.total - standings.done) * (self._said - self._started) / max(played, 1)
         best = ", ".join(f"{s.name} {s.difference:+.2f}" for s in standings.now()[:3])
         share = standings.done / standings.total
-        return f"{share:.0%}, about {left / 60:.0f} minutes left; {best}"
+        return f"{share:.0%}, {self._time_left(standings)}; {best}"
 
     def _say(self, text: str) -> None:
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)

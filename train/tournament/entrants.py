@@ -4,6 +4,9 @@ Players are asked about many tables at once. One that raises or answers somethin
 fault: the tournament makes a random legal move in its place, counts it, and goes on. From
 ``FAULT_LIMIT`` faults in one unit of work on it is disqualified there: it is not asked any more,
 and every move made in its place is one more fault. Nobody is asked where one action alone is legal.
+
+Whatever a player raises is a fault, also what is no ``Exception``: ``SystemExit``, and what tasks
+and generators are ended with. Only ``KeyboardInterrupt`` is ours: it is Ctrl-C.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import contextlib
 import hashlib
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,8 +27,10 @@ from agents.base import Agent
 from agents.engine_players import HEURISTIC, OUTSIDE, RANDOM
 from agents.models import new_models
 from ohhell_env.engine.layout import Rows, engine_rows
-from ohhell_env.errors import OhHellError, shown, shown_path
+from ohhell_env.errors import OhHellError, nearest, shown, shown_path
+from ohhell_env.observation import LAYOUTS
 from ohhell_env.rules import Rules
+from train.tournament.last_asked import asking
 
 BATCH = 256
 """Rows in every question to a player outside the engine, so that a matrix product of a network does
@@ -60,39 +65,49 @@ class Entrant:
     """Time that they took."""
     was_disqualified: bool = False
     """Whether it was disqualified in any unit of work."""
+    given_up: bool = False
+    """Whether it is not asked any more, for it failed all the time (see ``given_up.py``)."""
     ours: bool = False
     """Whether the tournament made the player, and closes it."""
+    ways: Ways | None = None
+    """How it wants to be asked; None: found out."""
     word: np.uint64 = field(init=False)
     """A number made from the name, for its random streams."""
 
     def __post_init__(self) -> None:
         digest = hashlib.sha256(self.name.encode()).digest()
         self.word = np.uint64(int.from_bytes(digest[:8], "little"))
+        if self.ways is None:
+            self.ways = _ways(self.name, self.player)
 
     @property
     def engine_player(self) -> int:
         """Number of its kind of player inside the engine, or ``OUTSIDE``."""
-        if not isinstance(self.player, Agent):
-            return OUTSIDE
-        number = self.player.engine_player
-        return number if number in (RANDOM, HEURISTIC) else OUTSIDE
+        assert self.ways is not None
+        return self.ways.engine_player
 
     @property
     def disqualified(self) -> bool:
         """Whether it has made too many faults to be asked any more."""
-        return disqualifies(self.faults)
+        return self.given_up or disqualifies(self.faults)
 
     @property
     def layout_name(self) -> str:
         """Layout of the observations that the player reads."""
-        name = getattr(self.player, "layout_name", "default")
-        return name if isinstance(name, str) else "default"
+        assert self.ways is not None
+        return self.ways.layout_name
 
     def close(self) -> None:
         """Ends what the player holds, a program for instance, if the tournament made it."""
-        if self.ours:
-            with contextlib.suppress(Exception):  # what was played counts all the same
+        if not self.ours:
+            return
+        try:
+            with asking(self.name):
                 getattr(self.player, "close", _nothing)()
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: S110 (what was played counts all the same)
+            pass
 
     def ask(
         self,
@@ -109,17 +124,22 @@ class Entrant:
             words: uint64 (B,), one random word for each decision.
             seats: (B,), the seats that decide; needed by players that must know them.
         """
-        one_by_one = not hasattr(self.player, "act_batch") or _says(self.player, "one_by_one")
-        size = 1 if one_by_one else BATCH
+        assert self.ways is not None
+        size = 1 if self.ways.one_by_one else BATCH
         actions = np.full(len(views), -1, np.int64)
         started = time.perf_counter()
         for start in range(0, len(views), size):
             part = slice(start, start + size)
-            if not self.disqualified:
-                if seats is not None and _says(self.player, "needs_seat"):
-                    self._sit(int(seats[start]))
-                actions[part] = self._ask_batch(views[part], masks[part], words[part], size)
+            if self.disqualified:
+                part = slice(start, None)
+            else:
+                with asking(self.name):
+                    if seats is not None and self.ways.needs_seat:
+                        self._sit(int(seats[start]))
+                    actions[part] = self._ask_batch(views[part], masks[part], words[part], size)
             actions[part] = self._replace_illegal(actions[part], masks[part], words[part])
+            if part.stop is None:
+                break
         self.seconds += time.perf_counter() - started
         self.decisions += len(views)
         return actions
@@ -128,7 +148,9 @@ class Entrant:
         """Tells the player its seat; one that cannot even begin will fail when it is asked."""
         try:
             self.player.begin(self.player.rules, seat)
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             self._note(error)
 
     def _note(self, error: BaseException) -> None:
@@ -148,15 +170,31 @@ class Entrant:
         rows[size:] = 0
         try:
             return _answers(self.player, views[rows], masks[rows], words[rows])[:size]
-        except (Exception, SystemExit):
-            return np.array([self._ask_one(views[i], masks[i], words[i]) for i in range(size)])
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            return self._ask_each(views, masks, words)
+
+    def _ask_each(
+        self, views: NDArray[np.int8], masks: NDArray[np.int8], words: NDArray[np.uint64]
+    ) -> Actions:
+        """Asks one question at a time, until there are too many faults."""
+        actions, left = np.full(len(views), -1, np.int64), FAULT_LIMIT - self.faults
+        for row in range(len(views)):
+            if left <= 0:
+                break
+            actions[row] = self._ask_one(views[row], masks[row], words[row])
+            left -= actions[row] < 0
+        return actions
 
     def _ask_one(self, view: NDArray[np.int8], mask: NDArray[np.int8], word: np.uint64) -> int:
         words = np.array([word], np.uint64)
         try:
             own = view[np.newaxis].copy(), mask[np.newaxis].copy()  # it may write to them
             return int(_answers(self.player, *own, words)[0])
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             self._note(error)
             return -1
 
@@ -170,7 +208,8 @@ class Entrant:
         if len(wrong):
             self.faults += len(wrong)
             first = f"answered {int(actions[wrong[0]])}, which is not legal"
-            self.first_fault = self.first_fault or first
+            if not self.given_up:
+                self.first_fault = self.first_fault or first
             substitute = agents.RandomAgent(seed=0)
             actions[wrong] = substitute.choose(masks[wrong], masks[wrong], ~words[wrong], True)
         return actions
@@ -208,7 +247,9 @@ def _described(error: BaseException) -> str:
     """Returns kind and message of an error, short and whatever it is."""
     try:
         text = str(error)
-    except Exception:
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         text = "(its message cannot be read)"
     return _printable(f"{type(error).__name__}: {text}")[:_LONGEST]
 
@@ -218,9 +259,53 @@ def _printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _says(player: Any, what: str) -> bool:
-    """Whether a player has said yes to a question of ``Agent``."""
-    return getattr(player, what, False) is True
+@dataclass(frozen=True)
+class Ways:
+    """How a player wants to be asked: read once, for its attributes are code of its own."""
+
+    engine_player: int
+    layout_name: str
+    one_by_one: bool
+    needs_seat: bool
+    fingerprint: str
+
+
+def _ways(name: str, player: Any) -> Ways:
+    """Returns how a player wants to be asked.
+
+    Raises:
+        OhHellError: It cannot say, or names a layout that there is not.
+    """
+    with _named_in_errors(name, "cannot say how it wants to be asked"):
+        layout = getattr(player, "layout_name", "default")
+        fingerprint = getattr(player, "fingerprint", "")
+        number = player.engine_player if isinstance(player, Agent) else None
+        ways = Ways(
+            number if isinstance(number, int) and number in (RANDOM, HEURISTIC) else OUTSIDE,
+            layout if isinstance(layout, str) else "default",
+            not hasattr(player, "act_batch") or getattr(player, "one_by_one", False) is True,
+            getattr(player, "needs_seat", False) is True,
+            fingerprint if isinstance(fingerprint, str) else "",
+        )
+    if ways.layout_name not in LAYOUTS:
+        raise OhHellError(
+            f"entrant {shown_path(name)!r} wants the layout {shown(ways.layout_name)} of observations; "
+            f"{nearest(ways.layout_name[:80], LAYOUTS)}"
+        )
+    return ways
+
+
+@contextlib.contextmanager
+def _named_in_errors(name: str, what: str) -> Iterator[None]:
+    """Turns whatever a player raises into an error that names it; its own ``OhHellError`` stays."""
+    try:
+        with asking(name):
+            yield
+    except (OhHellError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        why = _described(error)
+        raise OhHellError(f"entrant {shown_path(name)!r} {what}: {why}") from None
 
 
 def _answers(
@@ -247,9 +332,10 @@ def make_entrants(entrants: Sequence[EntrantLike], rules: Rules, seed: int) -> l
         CheckpointError: A player that cannot play under these rules.
     """
     if not isinstance(entrants, list | tuple) or not 2 <= len(entrants) <= MOST_ENTRANTS:
+        count = f"{len(entrants)}: " if isinstance(entrants, list | tuple) else ""
         raise OhHellError(
             f"a tournament is played by a list of 2 to {MOST_ENTRANTS} entrants, got "
-            f"{shown(entrants)}"
+            f"{count}{shown(entrants)}"
         )
     made: list[Entrant] = []
     for wish in entrants:
@@ -266,37 +352,30 @@ def begin(name: str, player: Any, rules: Rules) -> None:
     Raises:
         OhHellError: It cannot.
     """
-    try:
+    with _named_in_errors(name, "cannot begin under these rules"):
         own = getattr(player, "begin", None)
         if own is not None:
             own(rules, None)
-        for what in ("layout_name", "one_by_one", "needs_seat", "fingerprint"):
-            getattr(player, what, None)  # one that raises is told here, not in the middle
-    except OhHellError:
-        raise
-    except (Exception, SystemExit) as error:
-        why = _described(error)
-        raise OhHellError(
-            f"entrant {shown_path(name)!r} cannot begin under these rules: {why}"
-        ) from None
+    _ways(name, player)
 
 
 def _check_name(name: str, made: list[Entrant]) -> None:
     if any(name == other.name for other in made):
         raise OhHellError(
-            f"two entrants are called {shown_path(name)!r}; give one another name: "
-            f"second={shown_path(name)}"
+            f"two entrants are called {shown_path(name)!r}; give one another name: second={shown_path(name)}"
         )
     if "|" in name or not name or not name.isprintable():
         raise OhHellError(
-            f"an entrant's name must be printable, not empty, and without '|', got {shown(name)}"
+            f"an entrant's name must be printable, not empty, and without '|', got {shown_path(name)!r}"
         )
 
 
 def _named(wish: EntrantLike, seed: int) -> tuple[str, Any]:
     if isinstance(wish, str):
         called, spec = re.fullmatch(r"(?:([\w.#+-]+)=)?(.*)", wish, re.DOTALL).groups()  # type: ignore[union-attr]
-        return called or spec, agents.make(spec, seed=seed)
+        name = called or spec
+        with asking(name):
+            return name, agents.make(spec, seed=seed)
     is_pair = isinstance(wish, tuple) and len(wish) == 2 and isinstance(wish[0], str)
     if not is_pair:
         raise OhHellError(
@@ -304,9 +383,11 @@ def _named(wish: EntrantLike, seed: int) -> tuple[str, Any]:
         )
     name, player = wish
     if isinstance(player, str):
-        return name, agents.make(player, seed=seed)
-    if not callable(getattr(player, "act_batch", getattr(player, "act", None))):
-        raise OhHellError(
-            f"entrant {shown_path(name)!r}: {shown(player)} has neither act_batch() nor act()"
-        )
+        with asking(name):
+            return name, agents.make(player, seed=seed)
+    with _named_in_errors(name, "cannot be asked"):
+        if not callable(getattr(player, "act_batch", getattr(player, "act", None))):
+            raise OhHellError(
+                f"entrant {shown_path(name)!r}: {shown(player)} has neither act_batch() nor act()"
+            )
     return name, player

@@ -13,16 +13,21 @@ import os
 import pickle
 import signal
 import sys
+import tempfile
 import threading
 import warnings
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
+from agents.program import end_all
 from ohhell_env.errors import OhHellError, shown
 from ohhell_env.rules import Rules
+from train.tournament import last_asked
 from train.tournament.entrants import EntrantLike, make_entrants
+from train.tournament.given_up import Agenda
 from train.tournament.tables import Deals
 from train.tournament.units import Part, Room, Unit
 
@@ -70,17 +75,19 @@ class Setup:
         return Room(deals, make_entrants(pickle.loads(self.entrants), self.rules, self.seed))
 
 
-def play_inline(room: Room, units: Iterable[Unit]) -> Generator[Played]:
+def play_inline(room: Room, units: Agenda | Sequence[Unit]) -> Generator[Played]:
     """Plays units one after the other in this process.
 
     Yields:
         Each unit and what happened in it.
     """
-    for unit in units:
+    for unit in Agenda.of(units):
         yield unit, room.play(unit)
 
 
-def play_in_processes(setup: Setup, units: Sequence[Unit], workers: int) -> Generator[Played]:
+def play_in_processes(
+    setup: Setup, units: Agenda | Sequence[Unit], workers: int
+) -> Generator[Played]:
     """Plays units in worker processes, each with one thread.
 
     Args:
@@ -94,28 +101,38 @@ def play_in_processes(setup: Setup, units: Sequence[Unit], workers: int) -> Gene
     Raises:
         OhHellError: A worker died.
     """
-    pool: list[_Worker] = []
-    try:
-        for _ in range(min(workers, len(units))):
-            pool.append(_Worker(setup))
-        yield from _share_out(pool, units)
-    finally:
-        for worker in pool:
-            worker.stop()
+    agenda, pool = Agenda.of(units), list[_Worker]()
+    with tempfile.TemporaryDirectory(prefix="ohhell-", ignore_cleanup_errors=True) as notes:
+        try:
+            for number in range(min(workers, len(agenda))):
+                pool.append(_Worker(setup, Path(notes) / str(number)))
+            yield from _share_out(pool, agenda)
+        finally:
+            for worker in pool:
+                worker.dismiss()
+            for worker in pool:
+                worker.stop()
 
 
 class _Worker:
-    """A worker process and our end of the pipe to it."""
+    """A worker process and our end of the pipe to it.
 
-    def __init__(self, setup: Setup) -> None:
+    Args:
+        setup: The tournament.
+        note: File in which it notes whom it asks.
+    """
+
+    def __init__(self, setup: Setup, note: Path) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(theirs, setup), daemon=True)
+        self._note, self._busy = note, False
+        self.process = context.Process(target=_work, args=(theirs, setup, str(note)), daemon=True)
         with _deaf_to_interrupts():
             self.process.start()
         theirs.close()
 
     def give(self, unit: Unit) -> None:
+        self._busy = True
         with contextlib.suppress(OSError):  # it died; its answer will say so
             self.pipe.send(unit)
 
@@ -125,48 +142,68 @@ class _Worker:
         except (EOFError, OSError):
             self.process.join(_GRACE)
             raise OhHellError(
-                f"a worker process died ({_how(self.process.exitcode)}), for want of memory "
-                "perhaps (fewer --workers need less); a store keeps what was played, the same "
-                "command goes on"
+                f"a worker process died ({_how(self.process.exitcode)}){blamed(self._note)}; a "
+                "store keeps what was played, the same command goes on"
             ) from None
+        self._busy = False
         if isinstance(answer, BaseException):
             raise answer
         return answer
 
-    def stop(self) -> None:
+    def dismiss(self) -> None:
+        """Has it end by itself, or at once if it plays."""
         self.pipe.close()
-        if self.process.is_alive():
+        if self._busy and self.process.is_alive():
             self.process.terminate()
+
+    def stop(self) -> None:
+        """Waits for its end, but not for long."""
         self.process.join(_GRACE)
-        if self.process.is_alive():
-            self.process.kill()
-            self.process.join()
+        for end in (self.process.terminate, self.process.kill):
+            if self.process.is_alive():
+                end()
+                self.process.join(_GRACE)
+        self.process.join()
 
 
-def _share_out(pool: list[_Worker], units: Iterable[Unit]) -> Generator[Played]:
-    waiting = iter(units)
+def blamed(note: Path) -> str:
+    """Returns what a note says of the end of a process, to stand behind the news of it."""
+    name = last_asked.who(note)
+    if name is None:
+        return ", for want of memory perhaps (fewer --workers need less)"
+    return (
+        f" while entrant {shown_path(name)!r} was asked: it ended the process, or memory was short"
+    )
+
+
+def _share_out(pool: list[_Worker], agenda: Agenda) -> Generator[Played]:
     busy: dict[Any, _Worker] = {}
-
-    def employ(worker: _Worker) -> None:
-        unit = next(waiting, None)
-        if unit is not None:
+    idle = list(pool)
+    while True:
+        while idle and (unit := agenda.take()) is not None:
+            worker = idle.pop()
             busy[worker.pipe] = worker
             worker.give(unit)
-
-    for worker in pool:
-        employ(worker)
-    while busy:
+        if not busy:
+            return
         for pipe in wait(list(busy)):
             worker = busy.pop(pipe)
             played = worker.answer()
-            employ(worker)
+            if (unit := agenda.take()) is None:
+                idle.append(worker)
+            else:  # before the others wait for what is made of this answer
+                busy[worker.pipe] = worker
+                worker.give(unit)
             yield played
 
 
-def _work(pipe: Connection, setup: Setup) -> None:
+def _work(pipe: Connection, setup: Setup, note: str) -> None:
     """Plays what comes through the pipe, until the other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the tournament's own process sees to it
+    signal.signal(signal.SIGTERM, _end_at_once)
+    end_with_parent()
     warnings.simplefilter("ignore")  # they were shown when the tournament began
+    last_asked.keep(note)
     with contextlib.suppress(EOFError, BrokenPipeError):
         try:
             use_one_thread()
@@ -178,12 +215,36 @@ def _work(pipe: Connection, setup: Setup) -> None:
                     pipe.send((unit, room.play(unit)))
         except (EOFError, BrokenPipeError):
             raise
-        except Exception as error:
+        except BaseException as error:
             pipe.send(sendable(error))
+        finally:
+            end_all()
 
 
-def sendable(error: Exception) -> Exception:
+def _end_at_once(*_: object) -> None:
+    """Ends a process and its programs, whatever a player that is being asked would catch."""
+    end_all()
+    os._exit(128 + signal.SIGTERM)
+
+
+def end_with_parent() -> None:
+    """Ends this process and its programs when the process that started it is gone (kill -9)."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        end_all()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def sendable(error: BaseException) -> BaseException:
     """Returns the error as the tournament's own process can raise it."""
+    if isinstance(error, KeyboardInterrupt):  # a player raised it: Ctrl-C does not come here
+        return KeyboardInterrupt()
     if isinstance(error, OhHellError):
         return OhHellError(str(error))
     return OhHellError(f"a worker process failed: {type(error).__name__}: {error}")
@@ -195,8 +256,8 @@ def _pickled(wishes: Sequence[EntrantLike]) -> bytes:
             pickle.dumps(wish)
         except Exception as error:
             raise OhHellError(
-                f"entrant {shown(wish)} cannot be sent to another process ({error}); use one "
-                "worker, or name the player in words"
+                f"entrant {shown(wish)} cannot be sent to another process ({str(error):.80}); use "
+                "one worker, or name the player in words"
             ) from None
     return pickle.dumps(list(wishes))
 

@@ -15,6 +15,7 @@ from agents.saved import is_there
 from train.tournament.entrants import Entrant, EntrantLike
 
 _MISSING = object()
+_LONGEST = 80  # characters of a value in a message
 
 
 def fingerprints(wishes: Sequence[EntrantLike], entrants: Sequence[Entrant]) -> dict[str, str]:
@@ -36,17 +37,17 @@ def _fingerprint(wish: EntrantLike, entrant: Entrant) -> str:
     spec = wish.removeprefix(f"{entrant.name}=") if isinstance(wish, str) else wish[1]
     if not isinstance(spec, str):
         kind = type(spec)
-        return f"class {kind.__module__}.{kind.__qualname__} {_own(spec)}".strip()
+        return f"class {kind.__module__}.{kind.__qualname__} {_own(entrant)}".strip()
     path = Path(spec)
     if is_there(path) and getattr(type(entrant.player), "kind", "") != spec:
         return f"files {_digest(path)}"
-    return f"player {spec} {_own(entrant.player)}".strip()
+    return f"player {spec} {_own(entrant)}".strip()
 
 
-def _own(player: Any) -> str:
+def _own(entrant: Entrant) -> str:
     """Returns what a player says of itself."""
-    own = getattr(player, "fingerprint", "")
-    return own if isinstance(own, str) else ""
+    assert entrant.ways is not None
+    return entrant.ways.fingerprint
 
 
 def _digest(path: Path) -> str:
@@ -77,7 +78,7 @@ def differences(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
 
 
 def _shown(values: dict[str, Any], name: str) -> str:
-    return repr(values[name]) if name in values else "missing"
+    return f"{values[name]!r:.{_LONGEST}}" if name in values else "missing"
 
 
 def _flat(data: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -30,6 +30,7 @@ def print_report(results: Results, console: Console | None = None) -> None:
     for entrant in results.entrants:
         if entrant.faults:
             out = "; disqualified, not asked any more" if entrant.was_disqualified else ""
+            out = "; given up for the rest of the tournament" if entrant.given_up else out
             say(
                 f"{entrant.name}: {entrant.faults} faults, each replaced by a random legal move"
                 f"{out}; the first: {entrant.first_fault}",

@@ -164,6 +164,7 @@ class Results:
                 "deals": figures.deals_of(place),
                 "faults": entrant.faults,
                 "disqualified": entrant.was_disqualified,
+                "given_up": entrant.given_up,
             }
         )
 
@@ -216,8 +217,9 @@ class Results:
         close = [each for each in plain["comparisons"] if each["inside_noise"]]
         said = [_noise(each, self.blocks, self.stop) for each in close]
         for name, row in plain["entrants"].items():
-            if row["disqualified"]:
-                said.append(f"{name} was disqualified: {row['faults']} faults")
+            if row["disqualified"] or row["given_up"]:
+                out = " and given up for the rest of the tournament" if row["given_up"] else ""
+                said.append(f"{name} was disqualified{out}: {row['faults']} faults")
             elif row["faults"]:
                 said.append(f"{name} made {row['faults']} faults")
             if self.stop is None and _disagree(row):

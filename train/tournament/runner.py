@@ -23,6 +23,7 @@ from train.tournament.design import FIELD, check_challenger, check_design, pairi
 from train.tournament.entrants import EntrantLike, make_entrants
 from train.tournament.executors import Played, Setup, play_in_processes, play_inline
 from train.tournament.figures import Figures, Pairing
+from train.tournament.given_up import Agenda, GivenUp
 from train.tournament.identity import fingerprints
 from train.tournament.results import Results, versions
 from train.tournament.standings import Standings
@@ -138,7 +139,7 @@ def run_tournament(
         marks = fingerprints(entrants, room.entrants)
         with _opened(store, about, number, marks, fresh) as kept:
 
-            def play(units: list[Unit]) -> Generator[Played]:
+            def play(units: Agenda) -> Generator[Played]:
                 if how == "inline":
                     return play_inline(room, units)
                 setup = Setup.of(deals, entrants)
@@ -247,31 +248,42 @@ def _opened(
 def _played(
     planned: _Plan,
     store: Store | None,
-    play: Callable[[list[Unit]], Generator[Played]],
+    play: Callable[[Agenda], Generator[Played]],
     progress: Progress | None,
 ) -> dict[Unit, Part]:
     """Returns all parts in the order of the plan: those played now, those stored before."""
-    stored = set() if store is None else store.units()
-    missing = [unit for unit in planned.units if unit not in stored]
-    parts: dict[Unit, Part] = {}
-    if store is not None:
-        parts = {unit: store.load(unit) for unit in planned.units if unit in stored}
     standings = Standings(
         planned.room, planned.design, planned.blocks, planned.units, planned.challenger_name
     )
-    for unit, part in parts.items():
+    so_far = GivenUp(planned.units, [entrant.name for entrant in planned.room.entrants])
+
+    def count(unit: Unit, part: Part) -> list[Unit]:
         standings.add(unit, part)
+        wrong = so_far.add(unit, part)
+        for again, was in wrong:
+            standings.take_back(again, was)
+        standings.give_up(so_far.out)
+        return [again for again, _ in wrong]
+
+    if store is not None:
+        stored = store.units()
+        for unit in so_far.order:
+            if unit in stored:
+                count(unit, store.load(unit))
     _tell(progress, standings)
     judge = _Judge(planned)
-    with contextlib.closing(play(missing)) as played:
-        while not (judge.is_over(parts) or len(parts) == len(planned.units)):
-            unit, part = next(played)
-            parts[unit] = part
-            if store is not None:
-                store.add(unit, part)
-            standings.add(unit, part)
-            _tell(progress, standings)
-    return {unit: parts[unit] for unit in planned.units if unit.first < judge.up_to}
+    is_over = judge.is_over(so_far.parts)
+    while not is_over and (agenda := so_far.agenda()):
+        with contextlib.closing(play(agenda)) as played:
+            for unit, part in played:
+                if store is not None:
+                    store.add(unit, part)
+                for again in count(unit, part):
+                    agenda.put_back(again)
+                _tell(progress, standings)
+                if is_over := judge.is_over(so_far.parts):
+                    break
+    return {unit: so_far.parts[unit] for unit in planned.units if unit.first < judge.up_to}
 
 
 def _tell(progress: Progress | None, standings: Standings) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from train.tournament.design import DRAWN
 from train.tournament.figures import by_line, counted, less_others
-from train.tournament.units import Part, Room, Unit
+from train.tournament.units import Asked, Part, Room, Unit
 
 
 class Standing(NamedTuple):
@@ -23,6 +23,17 @@ class Standing(NamedTuple):
     """Points over the others so far."""
     half_width: float | None
     """About half the width of its 95 % interval (blocks of different pairings taken as apart)."""
+
+
+class Failing(NamedTuple):
+    """An entrant that makes faults."""
+
+    asked: Asked
+    """What became of its decisions in the first unit with a fault that was counted."""
+    blocks: int
+    """Blocks of that unit."""
+    given_up: bool = False
+    """Whether it is not asked any more."""
 
 
 class Standings:
@@ -53,14 +64,33 @@ class Standings:
         self.done = 0
         """Tables played."""
         self._sums = np.zeros((len(self._names), 3))  # blocks, sum, sum of squares
+        self.failing: dict[str, Failing] = {}
+        """Those who have made faults, by name."""
 
     def add(self, unit: Unit, part: Part) -> None:
         """Counts a unit."""
-        self.done += self._tables * unit.blocks
+        self._count(unit, part, 1)
+        for place, asked in part.asked.items():
+            if asked.first_fault:
+                name = self._names[place]
+                self.failing.setdefault(name, Failing(asked, unit.blocks))
+
+    def take_back(self, unit: Unit, part: Part) -> None:
+        """Counts a unit no more, for it is played again."""
+        self._count(unit, part, -1)
+
+    def give_up(self, places: Iterable[int]) -> None:
+        """Notes that entrants are not asked any more."""
+        for place in places:
+            name = self._names[place]
+            self.failing[name] = self.failing[name]._replace(given_up=True)
+
+    def _count(self, unit: Unit, part: Part, sign: int) -> None:
+        self.done += sign * self._tables * unit.blocks
         who = counted(part.blocks, unit.one != DRAWN)
         line = less_others(by_line(part.blocks["scores"])).mean(axis=1)[:, : who.shape[1]]
         for power in range(3):
-            np.add.at(self._sums[:, power], who, line**power)
+            np.add.at(self._sums[:, power], who, sign * line**power)
 
     def now(self) -> list[Standing]:
         """Returns how everybody stands, the best first."""

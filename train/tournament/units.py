@@ -28,6 +28,8 @@ class Unit:
     """Place of the entrant in all other seats, or ``DRAWN``."""
     blocks: int
     """Number of blocks."""
+    out: tuple[int, ...] = dataclasses.field(default=(), compare=False)
+    """Places of the entrants that are not asked any more (see ``given_up.py``)."""
 
     @property
     def pairing(self) -> tuple[int, int]:
@@ -43,6 +45,11 @@ class Asked:
     first_fault: str
     decisions: int
     seconds: float
+
+    @property
+    def was_given_up(self) -> bool:
+        """Whether it was not asked at all: then there are faults, and no first one in words."""
+        return self.faults > 0 and not self.first_fault
 
 
 @dataclass(frozen=True)
@@ -73,9 +80,10 @@ class Room:
         """Plays a unit; the entrants' own counts stay as they are."""
         lineups = self.lineups.of(unit.pairing, unit.first, unit.blocks)
         present = sorted(set(lineups.ravel().tolist()))
+        fresh = {"faults": 0, "first_fault": "", "decisions": 0, "seconds": 0.0}
         sitting = [
-            dataclasses.replace(entrant, faults=0, first_fault="", decisions=0, seconds=0.0)
-            for entrant in self.entrants
+            dataclasses.replace(entrant, **fresh, given_up=place in unit.out)
+            for place, entrant in enumerate(self.entrants)
         ]
         started = time.perf_counter()
         blocks, inside = play_blocks(self.deals, sitting, lineups, unit.first)
@@ -112,6 +120,7 @@ def add_up(entrants: Sequence[Entrant], part: Part) -> None:
     for place, asked in part.asked.items():
         entrant = entrants[place]
         entrant.was_disqualified |= disqualifies(asked.faults)
+        entrant.given_up |= asked.was_given_up
         entrant.faults += asked.faults
         entrant.first_fault = entrant.first_fault or asked.first_fault
         entrant.decisions += asked.decisions

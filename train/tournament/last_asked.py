@@ -1,0 +1,69 @@
+"""Who is being asked: a note in a file, which stays where a player ends the process it plays in.
+
+A player is Python code of somebody else's in our process: it can leave with ``os._exit``, or crash.
+Nothing of ours runs then, but the note is there, and whoever watches the process reads it. Players
+inside the engine cannot do that, and are not noted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+_IDLE, _ASKING, _DONE = b"i", b"a", b"d"
+_LONGEST = 200  # bytes of a name
+_file: int | None = None
+
+
+def keep(path: str | Path) -> None:
+    """Keeps the note of this process in a file from now on."""
+    global _file
+    _file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+
+
+@contextlib.contextmanager
+def asking(name: str) -> Iterator[None]:
+    """Notes that an entrant is being asked, made, begun or closed, while the context lasts."""
+    if _file is None:
+        yield
+        return
+    _write(_ASKING + name.encode("utf-8", "replace")[:_LONGEST] + b"\0")
+    try:
+        yield
+    finally:
+        _write(_IDLE)
+
+
+def done() -> None:
+    """Notes that the process ends because it has done its work."""
+    if _file is not None:
+        _write(_DONE)
+
+
+def _write(content: bytes) -> None:
+    assert _file is not None
+    with contextlib.suppress(OSError):  # a full disk, or a player that has closed the file
+        os.lseek(_file, 0, os.SEEK_SET)
+        os.write(_file, content)
+
+
+def is_done(path: str | Path) -> bool:
+    """Returns whether the process of a note has said that it is done."""
+    return _read(path)[:1] == _DONE
+
+
+def who(path: str | Path) -> str | None:
+    """Returns the entrant that was being asked when the process of a note ended; None: nobody."""
+    content = _read(path)
+    if content[:1] != _ASKING:
+        return None
+    return content[1:].split(b"\0")[0].decode("utf-8", "replace")
+
+
+def _read(path: str | Path) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError:
+        return b""
