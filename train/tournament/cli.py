@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 
 from ohhell_env.errors import OhHellError
+from train.tournament import watch
 from train.tournament.config import TournamentConfig
 from train.tournament.entrants import EntrantLike
 from train.tournament.executors import use_one_thread
@@ -82,7 +83,13 @@ def tournament(
     options = dict(locals())
     given = {name: options[name] for name in TournamentConfig.model_fields}
     changes = {name: value for name, value in given.items() if value not in (None, [])}
-    cli_run(TournamentConfig.load(config, changes), fresh=fresh)
+    settings = TournamentConfig.load(config, changes)
+    if watch.is_wanted(settings.wishes()):
+        status = watch.run_again(settings.out)
+        if status:
+            raise typer.Exit(status)
+    else:
+        cli_run(settings, fresh=fresh)
 
 
 def cli_run(

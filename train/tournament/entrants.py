@@ -101,13 +101,8 @@ class Entrant:
         """Ends what the player holds, a program for instance, if the tournament made it."""
         if not self.ours:
             return
-        try:
-            with asking(self.name):
-                getattr(self.player, "close", _nothing)()
-        except KeyboardInterrupt:
-            raise
-        except BaseException:  # noqa: S110 (what was played counts all the same)
-            pass
+        with contextlib.suppress(OhHellError), _named_in_errors(self.name, "cannot be closed"):
+            getattr(self.player, "close", _nothing)()  # what was played counts all the same
 
     def ask(
         self,
@@ -370,10 +365,20 @@ def _check_name(name: str, made: list[Entrant]) -> None:
         )
 
 
+def spec_of(wish: EntrantLike) -> Any:
+    """Returns the player of an entrant as it was asked for, in words or as an object."""
+    return _split(wish)[1] if isinstance(wish, str) else wish[1]
+
+
+def _split(wish: str) -> tuple[str, str]:
+    """Returns name and player of "name=player", or the player as both."""
+    called, spec = re.fullmatch(r"(?:([\w.#+-]+)=)?(.*)", wish, re.DOTALL).groups()  # type: ignore[union-attr]
+    return called or spec, spec
+
+
 def _named(wish: EntrantLike, seed: int) -> tuple[str, Any]:
     if isinstance(wish, str):
-        called, spec = re.fullmatch(r"(?:([\w.#+-]+)=)?(.*)", wish, re.DOTALL).groups()  # type: ignore[union-attr]
-        name = called or spec
+        name, spec = _split(wish)
         with asking(name):
             return name, agents.make(spec, seed=seed)
     is_pair = isinstance(wish, tuple) and len(wish) == 2 and isinstance(wish[0], str)

@@ -13,7 +13,6 @@ import os
 import pickle
 import signal
 import sys
-import tempfile
 import threading
 import warnings
 from collections.abc import Generator, Iterator, Sequence
@@ -23,11 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from agents.program import end_all
-from ohhell_env.errors import OhHellError, shown
+from ohhell_env.errors import OhHellError, shown, shown_path
 from ohhell_env.rules import Rules
 from train.tournament import last_asked
 from train.tournament.entrants import EntrantLike, make_entrants
 from train.tournament.given_up import Agenda
+from train.tournament.scratch import scratch_folder
 from train.tournament.tables import Deals
 from train.tournament.units import Part, Room, Unit
 
@@ -102,10 +102,10 @@ def play_in_processes(
         OhHellError: A worker died.
     """
     agenda, pool = Agenda.of(units), list[_Worker]()
-    with tempfile.TemporaryDirectory(prefix="ohhell-", ignore_cleanup_errors=True) as notes:
+    with scratch_folder() as notes:
         try:
             for number in range(min(workers, len(agenda))):
-                pool.append(_Worker(setup, Path(notes) / str(number)))
+                pool.append(_Worker(setup, notes / str(number)))
             yield from _share_out(pool, agenda)
         finally:
             for worker in pool:
@@ -141,9 +141,10 @@ class _Worker:
             answer = self.pipe.recv()
         except (EOFError, OSError):
             self.process.join(_GRACE)
+            how = f"{how_ended(self.process.exitcode)}){blamed(self._note)}"
             raise OhHellError(
-                f"a worker process died ({_how(self.process.exitcode)}){blamed(self._note)}; a "
-                "store keeps what was played, the same command goes on"
+                f"a worker process died ({how}; a store keeps what was played, the same command "
+                "goes on"
             ) from None
         self._busy = False
         if isinstance(answer, BaseException):
@@ -256,7 +257,7 @@ def _pickled(wishes: Sequence[EntrantLike]) -> bytes:
             pickle.dumps(wish)
         except Exception as error:
             raise OhHellError(
-                f"entrant {shown(wish)} cannot be sent to another process ({str(error):.80}); use "
+                f"entrant {shown(wish)} cannot be sent to another process ({error!s:.80}); use "
                 "one worker, or name the player in words"
             ) from None
     return pickle.dumps(list(wishes))
@@ -275,7 +276,8 @@ def _deaf_to_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _how(status: int | None) -> str:
+def how_ended(status: int | None) -> str:
+    """Returns the exit status of a process in words."""
     if status is None:
         return "no status"
     return f"status {status}" if status >= 0 else f"by signal {-status}"

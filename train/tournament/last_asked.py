@@ -14,19 +14,19 @@ from pathlib import Path
 
 _IDLE, _ASKING, _DONE = b"i", b"a", b"d"
 _LONGEST = 200  # bytes of a name
-_file: int | None = None
+_files: list[int] = []
+"""The file of this process's note, if it keeps one, as a descriptor."""
 
 
 def keep(path: str | Path) -> None:
     """Keeps the note of this process in a file from now on."""
-    global _file
-    _file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+    _files[:] = [os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)]
 
 
 @contextlib.contextmanager
 def asking(name: str) -> Iterator[None]:
     """Notes that an entrant is being asked, made, begun or closed, while the context lasts."""
-    if _file is None:
+    if not _files:
         yield
         return
     _write(_ASKING + name.encode("utf-8", "replace")[:_LONGEST] + b"\0")
@@ -38,15 +38,14 @@ def asking(name: str) -> Iterator[None]:
 
 def done() -> None:
     """Notes that the process ends because it has done its work."""
-    if _file is not None:
+    if _files:
         _write(_DONE)
 
 
 def _write(content: bytes) -> None:
-    assert _file is not None
     with contextlib.suppress(OSError):  # a full disk, or a player that has closed the file
-        os.lseek(_file, 0, os.SEEK_SET)
-        os.write(_file, content)
+        os.lseek(_files[0], 0, os.SEEK_SET)
+        os.write(_files[0], content)
 
 
 def is_done(path: str | Path) -> bool:

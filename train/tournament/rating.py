@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ohhell_env.errors import OhHellError, nearest, shown
+from ohhell_env.errors import OhHellError, shown
+from train.tournament.design import among
 
 DECIMALS = 9
 """Scores of a block that agree so far are ties."""
@@ -57,8 +58,9 @@ def rate(
         OhHellError: If the anchor is not one of the names.
     """
     if anchor is not None and anchor not in names:
-        hint = nearest(anchor, names)
-        raise OhHellError(f"anchor: {shown(anchor)} is none of the entrants; {hint}")
+        raise OhHellError(
+            f"anchor: {shown(anchor)} is none of the entrants; {among(anchor, names)}"
+        )
     try:
         from openskill.models import BradleyTerryFull
     except ModuleNotFoundError:

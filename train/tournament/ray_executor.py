@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import importlib
+import itertools
 import os
 import pickle
 import secrets
@@ -20,17 +21,22 @@ import sys
 import tempfile
 import threading
 import warnings
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from agents import AGENTS
+from agents.program import end_all
 from agents.saved import is_there
 from ohhell_env.errors import OhHellError, shown
+from train.tournament import last_asked
+from train.tournament.design import DRAWN
 from train.tournament.entrants import EntrantLike
-from train.tournament.executors import Played, Setup, sendable, use_one_thread
+from train.tournament.executors import Played, Setup, blamed, sendable, use_one_thread
+from train.tournament.given_up import Agenda
+from train.tournament.scratch import scratch_folder
 from train.tournament.units import Room, Unit
 
 ATTEMPTS = 3
@@ -49,16 +55,10 @@ _JOIN = 30.0  # seconds for a rehearsal of joining it
 _PATIENCE = 900.0  # seconds until the first worker is ready; a cluster may have to start machines
 _OBJECTS = 100_000_000  # bytes of shared memory of a Ray of our own; Ray's least is 75 MB
 _LOCALHOST_ONLY = "ENABLE_RAY_CLUSTER"  # Ray's switch; its variable is read once, at the import
-_FOLDER: Any = {
-    "prefix": "ohhell-",
-    "dir": "/tmp" if os.name == "posix" else None,
-    "ignore_cleanup_errors": True,
-}
-"""Folder of our own Ray; names of sockets in it may have about 100 letters."""
 
 
 def play_on_ray(
-    setup: Setup, units: Sequence[Unit], workers: int, address: str | None
+    setup: Setup, units: Agenda | Sequence[Unit], workers: int, address: str | None
 ) -> Generator[Played]:
     """Plays units in Ray's actors, each with one thread.
 
@@ -76,13 +76,14 @@ def play_on_ray(
         OhHellError: Ray is not installed, is in use, or cannot be reached; or a unit has cost
             ``ATTEMPTS`` workers.
     """
-    if not units:
+    agenda = Agenda.of(units)
+    if not agenda:
         return
     ray = _ray()
-    wanted = min(workers, len(units))
+    wanted = min(workers, len(agenda))
     where = _own_ray(ray, wanted) if address is None else _joined_ray(ray, address)
-    with where, contextlib.closing(_Crew(ray, setup, address is not None)) as crew:
-        yield from crew.play(units, wanted)
+    with where as notes, contextlib.closing(_Crew(ray, setup, notes)) as crew:
+        yield from crew.play(agenda, wanted)
 
 
 def _ray() -> Any:
@@ -103,28 +104,31 @@ class _Worker:
     def __init__(self) -> None:
         self._room: Room | None = None
 
-    def start(self, setup: Setup) -> Exception | None:
+    def start(self, setup: Setup, note: str | None) -> BaseException | None:
         """Makes the entrants; returns what went wrong, for Ray would wrap what is raised."""
         warnings.simplefilter("ignore")  # they were shown when the tournament began
+        if note is not None:
+            last_asked.keep(note)
         try:
             use_one_thread()
             with tempfile.TemporaryDirectory() as folder:
                 self._room = _unpacked(setup, Path(folder)).made()
             use_one_thread()
-        except Exception as error:
+        except BaseException as error:
             return sendable(error)
         return None
 
-    def play(self, unit: Unit) -> Played | Exception:
+    def play(self, unit: Unit) -> Played | BaseException:
         assert self._room is not None
         try:
             return unit, self._room.play(unit)
-        except Exception as error:
+        except BaseException as error:
             return sendable(error)
 
     def close(self) -> None:
         if self._room is not None:
             self._room.close()
+        end_all()
 
 
 @dataclass(frozen=True)
@@ -135,6 +139,8 @@ class _Job:
     unit: Unit | None
     attempt: int
     """Which attempt to start it is."""
+    note: Path | None
+    """File in which it notes whom it asks; None: on another machine, perhaps."""
 
 
 class _Crew:
@@ -143,36 +149,37 @@ class _Crew:
     Args:
         ray: The package.
         setup: The tournament.
-        away: Whether they may be on other machines.
+        notes: Folder for notes of whom they ask; None: they may be on other machines.
     """
 
-    def __init__(self, ray: Any, setup: Setup, away: bool) -> None:
+    def __init__(self, ray: Any, setup: Setup, notes: Path | None) -> None:
         self._ray = ray
-        self._setup = ray.put(_packed(ray, setup, away))
+        self._notes, self._hired = notes, itertools.count()
+        self._setup = ray.put(_packed(ray, setup, notes is None))
+        self._names = [
+            _parts(wish)[0] if isinstance(wish, str) else wish[0]
+            for wish in pickle.loads(setup.entrants)
+        ]
         self._kind = ray.remote(num_cpus=1, max_restarts=0)(_Worker)
         self._jobs: dict[Any, _Job] = {}
-        self._waiting: deque[Unit] = deque()
+        self._agenda = Agenda(())
         self._lost: Counter[Unit] = Counter()
 
-    def play(self, units: Sequence[Unit], workers: int) -> Generator[Played]:
+    def play(self, agenda: Agenda, workers: int) -> Generator[Played]:
         """Plays units with so many workers at most; yields what ``play_on_ray`` does."""
-        self._waiting.extend(units)
+        self._agenda = agenda
         for _ in range(workers):
             self._hire()
-        done = 0
-        while done < len(units):
+        while agenda or any(job.unit is not None for job in self._jobs.values()):
             job, answer = self._next_answer()
-            if isinstance(answer, Exception):
+            if isinstance(answer, BaseException):
                 raise answer
             if answer is not None:
                 played, part = answer
                 # arrays of Ray's are read-only, and keep its shared memory occupied
-                answer = played, dataclasses.replace(part, blocks=part.blocks.copy())
-                done += 1
-            if job is not None:
-                self._employ(job.worker)
-            if answer is not None:
-                yield answer
+                yield played, dataclasses.replace(part, blocks=part.blocks.copy())
+            if job is not None:  # now, for what was yielded may have put a unit back
+                self._employ(job)
 
     def close(self) -> None:
         for job in self._jobs.values():
@@ -186,17 +193,18 @@ class _Crew:
             attempt: How many times it was tried, with this one.
         """
         worker = self._kind.remote()
-        started = worker.start.remote(self._setup)
-        self._jobs[started] = _Job(worker, None, attempt)
+        note = None if self._notes is None else self._notes / f"asked-{next(self._hired)}"
+        started = worker.start.remote(self._setup, None if note is None else str(note))
+        self._jobs[started] = _Job(worker, None, attempt, note)
 
-    def _employ(self, worker: Any) -> None:
-        if self._waiting:
-            unit = self._waiting.popleft()
-            self._jobs[worker.play.remote(unit)] = _Job(worker, unit, 1)
+    def _employ(self, job: _Job) -> None:
+        unit = self._agenda.take()
+        if unit is not None:
+            self._jobs[job.worker.play.remote(unit)] = _Job(job.worker, unit, 1, job.note)
         else:
             with contextlib.suppress(Exception):  # it is lost, or too slow
-                self._ray.get(worker.close.remote(), timeout=_GRACE)
-            self._dismiss(worker)
+                self._ray.get(job.worker.close.remote(), timeout=_GRACE)
+            self._dismiss(job.worker)
 
     def _dismiss(self, worker: Any) -> None:
         with contextlib.suppress(Exception):  # there is none any more
@@ -230,8 +238,8 @@ class _Crew:
         if job.unit is None:
             if job.attempt >= ATTEMPTS:
                 raise OhHellError(
-                    f"{ATTEMPTS} workers on Ray, one after the other, died before they could play: "
-                    f"{_said(error)}"
+                    f"{ATTEMPTS} workers on Ray, one after the other, died before they could play"
+                    f"{self._blamed(job)}: {_said(error)}"
                 )
             self._hire(job.attempt + 1)
             return
@@ -239,11 +247,22 @@ class _Crew:
         if self._lost[job.unit] >= ATTEMPTS:
             raise OhHellError(
                 f"blocks {job.unit.first} to {job.unit.first + job.unit.blocks - 1} of a pairing "
-                f"have cost {ATTEMPTS} workers on Ray, for want of memory perhaps; a store keeps "
-                f"what was played, the same command goes on. The last one: {_said(error)}"
+                f"have cost {ATTEMPTS} workers on Ray{self._blamed(job)}; a store keeps what was "
+                f"played, the same command goes on. The last one: {_said(error)}"
             )
-        self._waiting.appendleft(job.unit)
+        self._agenda.put_back(job.unit)
         self._hire()
+
+    def _blamed(self, job: _Job) -> str:
+        """Returns who was being asked when a worker was lost, as far as it is known."""
+        if job.note is not None:
+            return blamed(job.note)
+        if job.unit is None or job.unit.one == DRAWN:
+            return ", for want of memory perhaps, or by a player that ends its process"
+        one, field = self._names[job.unit.one], self._names[job.unit.field]
+        return (
+            f", for want of memory perhaps, or by {shown(one)} or {shown(field)}, which sat there"
+        )
 
 
 def _said(error: BaseException) -> str:
@@ -315,10 +334,10 @@ def _parts(wish: str) -> tuple[str, str]:
 
 
 @contextlib.contextmanager
-def _own_ray(ray: Any, workers: int) -> Iterator[None]:
-    """A Ray on this machine, for this machine alone, that ends with the context."""
+def _own_ray(ray: Any, workers: int) -> Iterator[Path]:
+    """A Ray on this machine, for this machine alone, that ends with the context; its folder."""
     constants = importlib.import_module("ray._private.ray_constants")
-    with _unchanged(constants), tempfile.TemporaryDirectory(**_FOLDER) as folder:
+    with _unchanged(constants), scratch_folder() as folder:
         setattr(constants, _LOCALHOST_ONLY, False)  # else it listens on all networks
         os.environ["RAY_AUTH_MODE"] = "token"  # other users of the machine stay out
         os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)  # else it leaves one in the home
@@ -334,9 +353,9 @@ def _own_ray(ray: Any, workers: int) -> Iterator[None]:
             include_dashboard=False,
             object_store_memory=_OBJECTS,
             _node_ip_address="127.0.0.1",
-            _temp_dir=folder,
+            _temp_dir=str(folder),
         ):
-            yield
+            yield folder
 
 
 @contextlib.contextmanager
@@ -440,8 +459,8 @@ def _host_and_port(address: str) -> tuple[str, int]:
         raise OhHellError(
             f"address: 'auto', 'host:port' or 'ray://host:port' is wanted, got {shown(address)}"
         )
-    if not 0 < int(port) < 65536:
+    if len(port) > 9 or not 0 < int(port) < 65536:
         raise OhHellError(
-            f"address {shown(address)}: a port is a number from 1 to 65535, got {port}"
+            f"address {shown(address)}: a port is a number from 1 to 65535, got {port[:80]}"
         )
     return host.strip("[]"), int(port)

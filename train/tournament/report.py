@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -70,6 +70,36 @@ def headline(data: dict[str, Any]) -> str:
     return f"{text}; {when}, intervals hold at any time"
 
 
+Ends = Sequence[float] | None
+"""Of a 95 % interval; None where there is none."""
+
+
+def over(data: dict[str, Any], name: str) -> tuple[float, Ends] | None:
+    """Returns what an entrant is ranked by, with its interval: what it has over the others.
+
+    With a challenger that is what it has over the challenger, which sat alone against it: the mean
+    of the others at its table would be made of its own copies, too. None: the challenger itself.
+    """
+    row, challenger = data["entrants"][name], data["challenger"]
+    if challenger is None:
+        return row["difference"], row["difference_ci95"]
+    if name == challenger:
+        return None
+    pair = data["pairs"][f"{challenger}|{name}"]
+    ci95 = pair["ci95"]
+    return 0.0 - pair["difference"], ci95 and (0.0 - ci95[1], 0.0 - ci95[0])
+
+
+def ranking(data: dict[str, Any]) -> list[str]:
+    """Returns the names of the entrants, the best first; see `over`."""
+
+    def key(name: str) -> tuple[float, str]:
+        found = over(data, name)
+        return (0.0 if found is None else -found[0]), name
+
+    return sorted(data["entrants"], key=key)
+
+
 def _tables(data: dict[str, Any]) -> Iterator[tuple[str, Table]]:
     """Yields each table with its title, which may be wider."""
     yield _standings(data)
@@ -89,13 +119,12 @@ def _standings(data: dict[str, Any]) -> tuple[str, Table]:
         how = f"{data['challenger']} alone against a field of each other entrant"
     table = _table()
     table.add_column("entrant", overflow="ellipsis", no_wrap=True, min_width=9, max_width=_NAME)
-    rows = sorted(data["entrants"].items(), key=lambda item: -item[1]["difference"])
+    rows = [(name, data["entrants"][name]) for name in ranking(data)]
     digits = 1 if game else 2
+    others = "over others" if data["challenger"] is None else "over challenger"
     columns: dict[str, Callable[[dict[str, Any]], str]] = {
         "points": lambda row: f"{row['mean_points']:.{digits}f}{_half(row['ci95'], digits)}",
-        "over others": lambda row: (
-            f"{row['difference']:+.{digits}f}{_half(row['difference_ci95'], digits)}"
-        ),
+        others: lambda row: _signed(row["over"], digits),
         "made": lambda row: f"{row['made_rate']:.3f}",
         "wins": lambda row: (
             f"{row['win_share']:.{digits + 1}f}" + _half(row["win_share_ci95"]) * game
@@ -109,7 +138,8 @@ def _standings(data: dict[str, Any]) -> tuple[str, Table]:
     for heading in columns:
         table.add_column(heading, justify="right", no_wrap=True)
     for name, row in rows:
-        table.add_row(Text(name), *(cell(row) for cell in columns.values()))
+        whole = row | {"over": over(data, name)}
+        table.add_row(Text(name), *(cell(whole) for cell in columns.values()))
     return f"{what}, {how}; ± 95 %", table
 
 
@@ -140,5 +170,9 @@ def _span(ci95: list[float] | None) -> str:
     return "-" if ci95 is None else " to ".join(f"{bound:+.2f}" for bound in ci95)
 
 
-def _half(ci95: list[float] | None, digits: int = 2) -> str:
+def _signed(found: tuple[float, Ends] | None, digits: int) -> str:
+    return "-" if found is None else f"{found[0]:+.{digits}f}{_half(found[1], digits)}"
+
+
+def _half(ci95: Ends, digits: int = 2) -> str:
     return "" if ci95 is None else f" ± {(ci95[1] - ci95[0]) / 2:.{digits}f}"

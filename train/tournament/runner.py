@@ -19,7 +19,7 @@ from ohhell_env.rules import RulesLike, as_rules
 from train.locks import only_here
 from train.tournament import statistics
 from train.tournament.config import MOST_BLOCKS
-from train.tournament.design import FIELD, check_challenger, check_design, pairings
+from train.tournament.design import FIELD, among, check_challenger, check_design, pairings
 from train.tournament.entrants import EntrantLike, make_entrants
 from train.tournament.executors import Played, Setup, play_in_processes, play_inline
 from train.tournament.figures import Figures, Pairing
@@ -166,7 +166,7 @@ def _check_executor(executor: str | None, workers: int, address: str | None) -> 
     if executor not in EXECUTORS:
         raise OhHellError(
             f"executor: 'inline', 'processes' or 'ray' is wanted, got {shown(executor)}; "
-            f"{nearest(executor, EXECUTORS)}"
+            f"{nearest(str(executor)[:80], EXECUTORS)}"
         )
     if executor == "inline" and workers > 1:
         raise OhHellError(f"executor 'inline' plays in this process, got workers={workers}")
@@ -199,8 +199,9 @@ def _planned(
         raise OhHellError(f"stop: a precision in points, 0 or more, is wanted, got {shown(stop)}")
     names = [entrant.name for entrant in room.entrants]
     if anchor is not None and anchor not in names:
-        hint = nearest(anchor, names)
-        raise OhHellError(f"anchor: {shown(anchor)} is none of the entrants; {hint}")
+        raise OhHellError(
+            f"anchor: {shown(anchor)} is none of the entrants; {among(anchor, names)}"
+        )
     if anchor is None and "random" in names:
         anchor = "random"
     alone = check_challenger(challenger, names, design)

@@ -19,7 +19,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ohhell_env.errors import OhHellError, shown, shown_path
+from ohhell_env.errors import OhHellError
 from ohhell_env.rules import Rules
 from train.tournament.design import DRAWN, MIXED
 from train.tournament.entrants import MOST_ENTRANTS
@@ -41,6 +41,8 @@ _COMPRESSION = 1  # zlib's level: fast
 _NOBODY = 0  # stands for the pairing of a mixed tournament
 _UNKNOWN = -2  # stands for an entrant that the file does not name
 _SHOWN = 4  # differences named in a refusal
+_LONGEST = 80  # characters of a value in a message
+_ANEW = "begin anew with --fresh, which keeps it under another name"
 
 _TABLES = """
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -139,7 +141,7 @@ class Store:
 
     def _recognize(self) -> None:
         if self._all("PRAGMA application_id") != [(APPLICATION,)]:
-            raise OhHellError(f"{self.path}: is another file, no store of a tournament")
+            raise OhHellError(f"{self.path}: is another file, no store of a tournament; {_ANEW}")
 
     def _create(self, about: dict[str, Any]) -> None:
         for statement in _TABLES.split(";"):
@@ -152,20 +154,20 @@ class Store:
         there = self.about
         played = there.get("blocks")
         if not isinstance(played, int):
-            raise self._damaged(f"its number of blocks is {shown(played)}")
+            raise self._damaged(f"its number of blocks is {played!r:.{_LONGEST}}")
         there["blocks"] = max(blocks, played)
         found = differences(there, about | {"format": FORMAT, "blocks": blocks})
         new = sorted(set(entrants) - set(self.entrants))
         if about["design"] == MIXED and self.entrants and new:
             found.append(
-                f"{shown(new[0])} is no entrant there, and mixed line-ups are drawn from all (the "
-                "design 'field' lets new entrants join)"
+                f"{new[0]!r:.{_LONGEST}} is no entrant there, and mixed line-ups are drawn from "
+                "all (the design 'field' lets new entrants join)"
             )
         for name, fingerprint in self.entrants.items():
             if name not in entrants:
-                found.append(f"entrant {shown_path(name)!r} is there, not here")
+                found.append(f"entrant {name!r:.{_LONGEST}} is there, not here")
             elif fingerprint != entrants[name]:
-                found.append(f"entrant {shown_path(name)!r} is another player there")
+                found.append(f"entrant {name!r:.{_LONGEST}} is another player there")
         if found:
             more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
             raise OtherTournamentError(
@@ -275,8 +277,7 @@ class Store:
 
     def _damaged(self, why: object) -> OhHellError:
         return OhHellError(
-            f"{self.path}: the store of the tournament is damaged ({why}); begin anew with "
-            "--fresh, which keeps it under another name"
+            f"{self.path}: the store of the tournament is damaged ({str(why)[:_LONGEST]}); {_ANEW}"
         )
 
     def _made_deals(self) -> Deals:
@@ -418,8 +419,11 @@ def _plainly(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, UnicodeError) as error:
+        hint = "what was stored stays"
+        if not isinstance(error, sqlite3.OperationalError) or "malformed" in str(error):
+            hint = _ANEW  # the file is broken; else it is the disk, or somebody who holds it
         raise OhHellError(
-            f"{path}: the store of the tournament cannot be used: {error}; what was stored stays"
+            f"{path}: the store of the tournament cannot be used: {error}; {hint}"
         ) from None
 
 

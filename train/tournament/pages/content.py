@@ -14,7 +14,7 @@ from ohhell_env.errors import RulesError
 from ohhell_env.explain import title as rules_title
 from ohhell_env.rules import Rules
 from ohhell_env.variants import VARIANTS
-from train.tournament.report import headline, rating_text
+from train.tournament.report import headline, over, ranking, rating_text
 
 LONGEST_NAME = 32
 """Longer names are shortened, but for the standings, which have them whole."""
@@ -63,12 +63,6 @@ class Table:
 def columns(numbers: Iterable[str], *words: str) -> list[Column]:
     """Returns headings: those of words first, then those of numbers."""
     return [Column(word, text=True) for word in words] + [Column(number) for number in numbers]
-
-
-def ranking(data: Data) -> list[str]:
-    """Returns the names of the entrants, the largest difference first."""
-    rows = data["entrants"]
-    return sorted(rows, key=lambda name: (-rows[name]["difference"], name))
 
 
 def labels(names: Iterable[str]) -> dict[str, str]:
@@ -144,11 +138,14 @@ def summary(data: Data) -> str:
 def verdict(data: Data) -> str:
     """Returns the outcome in a sentence or two."""
     order, short = ranking(data), labels(data["entrants"])
-    first = data["entrants"][order[0]]
-    points = _points(data)
+    first, challenger = data["entrants"][order[0]], data["challenger"]
+    found, whom = over(data, order[0]), "the others at its tables"
+    if found is None:  # the challenger: what it has over all fields together
+        found = first["difference"], first["difference_ci95"]
+    elif challenger is not None:
+        whom = f"{short[challenger]}, which sat alone against it"
     said = (
-        f"{short[order[0]]} came first, {first['difference']:+.2f}{half(first['difference_ci95'])} "
-        f"{points} over the others at its tables"
+        f"{short[order[0]]} came first, {found[0]:+.2f}{half(found[1])} {_points(data)} over {whom}"
     )
     if first["disqualified"]:
         said += ", but was disqualified: random moves were made in its place"
@@ -196,7 +193,7 @@ def standings(data: Data) -> Table:
     found += [wins] if game else []
     found += [
         Column("Score" if game else "Points", f"mean {_points(data)}"),
-        Column("Over the others", "own points less the mean of the others at the table"),
+        _over_column(data),
         Column("Bids made", "share of the deals in which the bid was made"),
     ]
     found += [] if game else [wins]
@@ -208,10 +205,25 @@ def standings(data: Data) -> Table:
         Column("Under", "tricks below the bid, a deal"),
         Column("Faults", "decisions that it failed to make"),
     ]
-    caption = f"Standings, by {_points(data)} over the others; ± is half a 95\u00a0% interval"
+    whom = "the others" if data["challenger"] is None else "the challenger"
+    caption = f"Standings, by {_points(data)} over {whom}; ± is half a 95\u00a0% interval"
     order = ranking(data)
     rows = [_standing(data, place, name, game, paid) for place, name in enumerate(order, start=1)]
     return Table(caption, found, rows, head=1, kind="standings")
+
+
+def _over_column(data: Data) -> Column:
+    if data["challenger"] is None:
+        return Column("Over the others", "own points less the mean of the others at the table")
+    challenger = labels(data["entrants"])[data["challenger"]]
+    title = f"its points less those of {challenger}, which sat alone at tables of its copies"
+    return Column("Over the challenger", title)
+
+
+def over_text(data: Data, name: str) -> str:
+    """Returns what an entrant has over the others, or over the challenger, in figures."""
+    found = over(data, name)
+    return NOTHING if found is None else f"{found[0]:+.2f}{half(found[1])}"
 
 
 def _standing(data: Data, place: int, name: str, game: bool, paid: bool) -> list[Cell]:
@@ -221,7 +233,7 @@ def _standing(data: Data, place: int, name: str, game: bool, paid: bool) -> list
     cells += [wins] if game else []
     cells += [
         Cell(f"{row['mean_points']:.2f}{half(row['ci95'])}"),
-        Cell(f"{row['difference']:+.2f}{half(row['difference_ci95'])}"),
+        Cell(over_text(data, name)),
         Cell(f"{row['made_rate']:.1%}{_percent_half(row['made_rate_ci95'])}"),
     ]
     cells += [] if game else [wins]
@@ -446,7 +458,7 @@ def how_to_read(data: Data) -> list[tuple[str, str]]:
             "number of comparisons (Holm), so that all together err 5\u00a0% of the time at most "
             "if each is believed below 0.05. The intervals are those of one comparison each.",
         ),
-        ("Over the others", "Points less the mean of the others at the table, by block."),
+        _over_words(data),
     ]
     rating = (
         "OpenSkill's Bradley-Terry from the order of the entrants in each block, ± two sigma: how "
@@ -464,6 +476,17 @@ def how_to_read(data: Data) -> list[tuple[str, str]]:
         )
     )
     return said
+
+
+def _over_words(data: Data) -> tuple[str, str]:
+    if data["challenger"] is None:
+        return "Over the others", "Points less the mean of the others at the table, by block."
+    challenger = labels(data["entrants"])[data["challenger"]]
+    return (
+        "Over the challenger",
+        f"{challenger} sat alone at tables of copies of each other entrant: what they had over it, "
+        "by block, which is what it had over them with the other sign. Two others never met.",
+    )
 
 
 def _interval_words(data: Data) -> str:

@@ -125,14 +125,16 @@ def _numbered(data: Data) -> list[tuple[str, str]]:
 def _forest(data: Data) -> str:
     rows = []
     for name, label in _numbered(data):
-        row = data["entrants"][name]
-        ci95 = row["difference_ci95"]
-        text = f"{row['difference']:+.2f}{content.half(ci95)}".replace("-", "−")
-        rows.append(Row(label, row["difference"], ci95 and tuple(ci95), text))
+        value, ci95 = content.over(data, name) or (0.0, None)
+        text = content.over_text(data, name).replace("-", "−")
+        rows.append(Row(label, value, ci95 and (ci95[0], ci95[1]), text))
     said = "; ".join(f"{row.name}: {row.text}" for row in rows[:20])
     what = "a game" if data["episode"] == "game" else "a deal"
-    label = f"Points over the others with 95 % intervals. {said}"
-    return plots.forest("forest", label, rows, f"points {what} over the others at the table")
+    whom, where = "the others", "the others at the table"
+    if data["challenger"] is not None:
+        whom = where = "the challenger"
+    label = f"Points over {whom} with 95 % intervals. {said}"
+    return plots.forest("forest", label, rows, f"points {what} over {where}")
 
 
 def _figures(data: Data) -> list[_Figure]:

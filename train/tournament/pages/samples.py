@@ -57,9 +57,9 @@ def sample_games(results: Results, count: int = MOST) -> list[Sample]:
     """Returns instructive tables of a tournament, the same for equal results.
 
     Of the blocks in which the first of the standings (the leader) met the second (or the next one
-    that did not come out equal in every block): the largest gain of the leader, the largest loss,
-    and the median; then, of the tables of these blocks, the one at which bids and tricks were
-    furthest apart. Of equals the first is taken; a table is shown once.
+    that it met, and that did not come out equal in every block): the largest gain of the leader,
+    the largest loss, and the median; then, of the tables of these blocks, the one at which bids and
+    tricks were furthest apart. Of equals the first is taken; a table is shown once.
 
     Args:
         results: The tournament. Its entrants are asked again; their counts stay as they are.
@@ -81,20 +81,30 @@ def sample_games(results: Results, count: int = MOST) -> list[Sample]:
 def _rivals(results: Results, order: list[int]) -> tuple[int, int, Blocks, Floats]:
     """Returns the leader and its rival, their blocks and the leader's gains."""
     leader = order[0]
-    for second in order[1:]:
+    rivals = [second for second in order[1:] if _could_meet(results, leader, second)]
+    for second in rivals:
         blocks = _meetings(results, leader, second)
         gains = _gains(blocks, leader, second)
         if gains.mean(axis=1).round(_DECIMALS).any():
             return leader, second, blocks, gains
-    blocks = _meetings(results, leader, order[1])
-    return leader, order[1], blocks, _gains(blocks, leader, order[1])
+    blocks = _meetings(results, leader, rivals[0])
+    return leader, rivals[0], blocks, _gains(blocks, leader, rivals[0])
+
+
+def _could_meet(results: Results, leader: int, second: int) -> bool:
+    """Returns whether two can sit at one table; beside a challenger the others never do."""
+    either = {(leader, second), (second, leader)}
+    return not results.alone or not either.isdisjoint(results.outcomes)
 
 
 def _meetings(results: Results, leader: int, second: int) -> Blocks:
-    """Returns the blocks in which the two met; all of the leader's where they never did."""
+    """Returns the blocks in which the two met; all of the leader's where they never did.
+
+    In a field the leader sits alone, but where only the other one does, as its challenger.
+    """
     if results.alone:
         met: Pairing = (leader, second)
-        return results.outcomes[met]
+        return results.outcomes[met if met in results.outcomes else (second, leader)]
     blocks = next(iter(results.outcomes.values()))
     sat = (blocks["lineup"] == leader).any(axis=1)
     both = sat & (blocks["lineup"] == second).any(axis=1)
@@ -102,14 +112,14 @@ def _meetings(results: Results, leader: int, second: int) -> Blocks:
 
 
 def _gains(blocks: Blocks, leader: int, second: int) -> Floats:
-    """Returns the leader's points less the second's, (blocks, rotations).
+    """Returns the leader's points less the second's, (blocks, rotations), means of their seats.
 
     Where the second did not sit at a table, less the mean of the others.
     """
     scores = by_line(blocks["scores"]).astype(np.float64)
     mine = blocks["lineup"] == leader
     theirs = blocks["lineup"] == second
-    own = (scores * mine[:, np.newaxis]).sum(axis=2)
+    own = (scores * mine[:, np.newaxis]).sum(axis=2) / mine.sum(axis=1)[:, np.newaxis]
     if not theirs.any():
         return (less_others(scores) * mine[:, np.newaxis]).sum(axis=2)
     others = (scores * theirs[:, np.newaxis]).sum(axis=2) / theirs.sum(axis=1)[:, np.newaxis]

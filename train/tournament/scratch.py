@@ -1,0 +1,57 @@
+"""Folders for the time of a tournament, which are cleared up even after ``kill -9``.
+
+A process that is killed clears nothing up. So each folder has a lock file that the system lets go
+with its process, and whoever needs a folder first removes those whose lock nobody holds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from train.locks import InUseError, only_here
+
+PREFIX = "ohhell-"
+_PLACE = "/tmp" if os.name == "posix" else None  # names of Ray's sockets have about 100 letters
+_LOCK = "in-use"
+
+
+@contextlib.contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A new folder of this process's own, with nothing of use in it afterwards."""
+    clear_left_behind()
+    with tempfile.TemporaryDirectory(prefix=PREFIX, dir=_PLACE, ignore_cleanup_errors=True) as name:
+        with only_here(Path(name) / _LOCK, "plays a tournament here"):
+            yield Path(name)
+
+
+def clear_left_behind() -> None:
+    """Removes folders that no living process owns: not its maker, nor what that has started."""
+    with contextlib.suppress(OSError):
+        for folder in Path(tempfile.gettempdir() if _PLACE is None else _PLACE).glob(f"{PREFIX}*"):
+            if _is_left_behind(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_left_behind(folder: Path) -> bool:
+    try:
+        is_mine = not hasattr(os, "getuid") or folder.lstat().st_uid == os.getuid()
+        if not is_mine or folder.is_symlink() or not (folder / _LOCK).is_file():
+            return False
+        with only_here(folder / _LOCK, "plays a tournament here"):
+            return not _is_named_by_a_process(folder)
+    except (InUseError, OSError):
+        return False
+
+
+def _is_named_by_a_process(folder: Path) -> bool:
+    """Returns whether a running process has the folder on its command line (known on Linux)."""
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if os.fsencode(folder) in file.read_bytes():
+                return True
+    return False
