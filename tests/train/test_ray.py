@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import importlib
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -20,11 +20,13 @@ import pytest
 from agents import Agent, HeuristicAgent
 from ohhell_env.errors import OhHellError
 from ohhell_env.rules import as_rules
+from tests.train.children import child_of
 from tests.train.players import Lowest, RaisesSometimes
 from train.tournament import open_store, ray_executor, run_tournament
 from train.tournament import store as store_module
 from train.tournament.executors import Setup
 from train.tournament.ray_executor import ATTEMPTS, CLONE, play_on_ray
+from train.tournament.scratch import clear_left_behind
 from train.tournament.tables import Deals
 from train.tournament.units import plan
 
@@ -307,6 +309,7 @@ def test_a_unit_that_kills_every_worker_is_one_line_and_what_was_stored_stays(
     entrants = ["random", "heuristic", ("dies", Dies(tmp_path, 1000))]
     with pytest.raises(OhHellError, match=f"have cost {ATTEMPTS} workers on Ray") as caught:
         play(entrants=entrants, store=store)
+    assert "while entrant 'dies' was asked" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert ray_processes() <= before
     with open_store(store) as kept:
@@ -315,6 +318,24 @@ def test_a_unit_that_kills_every_worker_is_one_line_and_what_was_stored_stays(
     assert written(again, tmp_path / "again") == written(
         play("inline", entrants=entrants), tmp_path / "one"
     )
+
+
+class Cancels(Lowest):
+    """Raises what is no ``Exception``."""
+
+    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
+        raise asyncio.CancelledError("enough")
+
+
+@pytest.mark.slow
+def test_whatever_a_player_raises_on_ray_is_a_fault_and_it_is_given_up(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    entrants = ["random", ("cancels", Cancels(seed=0)), ("low", Lowest(seed=0))]
+    many = play(entrants=entrants, workers=2, blocks=30)
+    assert many.entrants[1].first_fault == "CancelledError: enough"
+    assert many.entrants[1].given_up
+    inline = play("inline", entrants=entrants, blocks=30)
+    assert written(many, tmp_path / "many") == written(inline, tmp_path / "one")
 
 
 _OF_THE_MAIN_PROGRAM = """
@@ -361,28 +382,27 @@ run_tournament(["random", "heuristic"], "plump", 1000000, 3, players=3, workers=
 def test_the_end_of_the_program_is_the_end_of_its_ray(tmp_path: Path, number: int) -> None:
     pytest.importorskip("ray")
     before, folders = ray_processes(), set(Path("/tmp").glob("ohhell-*"))
-    child = subprocess.Popen(
-        [sys.executable, "-c", _ENDLESS, str(tmp_path / "t.sqlite")],
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=CLONE,
-        start_new_session=True,
-    )
-    assert eventually(lambda: stored(tmp_path), 90.0)
-    started = ray_processes() - before
-    if number == signal.SIGINT:
-        os.killpg(child.pid, number)  # what a terminal does
-    else:
-        child.send_signal(number)
-    _, errors = child.communicate(timeout=60)
-    assert child.returncode
-    if number == signal.SIGINT:
-        assert errors.rstrip().endswith("KeyboardInterrupt")
-    assert eventually(lambda: not players(started))
-    assert stored(tmp_path)
-    for folder in set(Path("/tmp").glob("ohhell-*")) - folders:
-        assert number != signal.SIGINT
-        shutil.rmtree(folder, ignore_errors=True)
+    with child_of([sys.executable, "-c", _ENDLESS, str(tmp_path / "t.sqlite")]) as child:
+        assert eventually(lambda: stored(tmp_path), 90.0)
+        started = ray_processes() - before
+        if number == signal.SIGINT:
+            os.killpg(child.pid, number)  # what a terminal does
+        else:
+            child.send_signal(number)
+        _, errors = child.communicate(timeout=60)
+        assert child.returncode
+        if number == signal.SIGINT:
+            assert errors.rstrip().endswith("KeyboardInterrupt")
+        assert eventually(lambda: not players(started))
+        assert stored(tmp_path)
+    left = set(Path("/tmp").glob("ohhell-*")) - folders
+    assert not left or number != signal.SIGINT
+    for pid in started & ray_processes():  # they would go by themselves, within minutes
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    assert eventually(lambda: not started & ray_processes())
+    clear_left_behind()
+    assert not left & set(Path("/tmp").glob("ohhell-*"))
 
 
 def stored(folder: Path) -> int:

@@ -412,11 +412,24 @@ def test_a_damaged_store_is_one_line_and_fresh_begins_anew(
     with sqlite3.connect(tmp_path / STORE) as connection:
         connection.execute(statement)
     connection.close()
-    assert STORE in wrong(*STORED, out=tmp_path)
+    said = wrong(*STORED, out=tmp_path)
+    assert STORE in said
+    assert "--fresh" in said
     assert not (tmp_path / "results.json").exists()
     assert main(["tournament", *STORED, "--fresh", "--out", str(tmp_path)]) == 0
     assert (tmp_path / "results.json").read_bytes() == (whole / "results.json").read_bytes()
     assert (tmp_path / "tournament.old-1.sqlite").exists()
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.3, 0.6])
+def test_a_cut_store_is_one_line_with_the_remedy(
+    share: float, whole: Path, tmp_path: Path, wrong: Callable[..., str]
+) -> None:
+    content = (whole / STORE).read_bytes()
+    (tmp_path / STORE).write_bytes(content[: int(share * len(content))])
+    said = wrong(*STORED, out=tmp_path)
+    assert STORE in said
+    assert "begin anew with --fresh, which keeps it under another name" in said
 
 
 @pytest.mark.parametrize("seed", range(15))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import faulthandler
 import multiprocessing
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -15,9 +16,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents import Agent
+from agents import Agent, ProcessAgent
 from ohhell_env.errors import OhHellError
 from ohhell_env.rules import as_rules
+from tests.agents.test_process import command, gone
+from tests.train.children import alive, child_of
 from tests.train.players import Answers, AskedHeuristic, Lowest, RaisesSometimes
 from train.tournament import open_store, run_tournament
 from train.tournament import store as store_module
@@ -151,10 +154,104 @@ def test_a_dying_worker_is_one_line_and_what_was_stored_stays(
     entrants = ["random", "heuristic", ("dies", Dies(os.getpid()))]
     with pytest.raises(OhHellError, match=r"a worker process died \(status 7\)") as caught:
         play(2, entrants=entrants, store=store)
+    assert "while entrant 'dies' was asked" in str(caught.value)
     assert "\n" not in str(caught.value)
     with open_store(store) as kept:
         assert len(kept.units()) >= 8
     assert play(1, entrants=entrants, store=store).blocks == 14
+
+
+class Ends(Lowest):
+    """Ends its worker in one way or another."""
+
+    def __init__(self, home: int, how: str) -> None:
+        super().__init__(seed=0)
+        self.home, self.how = home, how
+
+    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
+        if os.getpid() != self.home:
+            match self.how:
+                case "silently":
+                    os._exit(0)
+                case "kill -9":
+                    os.kill(os.getpid(), signal.SIGKILL)
+                case "crash":
+                    faulthandler._sigsegv()  # type: ignore[attr-defined]
+        return super().choose(observations, action_masks, words, deterministic)
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [("silently", "status 0"), ("kill -9", "by signal 9"), ("crash", "by signal 11")],
+)
+def test_who_ends_a_worker_is_named(how: str, said: str) -> None:
+    entrants = ["random", ("low", Lowest(seed=0)), ("ends", Ends(os.getpid(), how))]
+    with pytest.raises(OhHellError) as caught:
+        play(2, entrants=entrants)
+    wanted = f"a worker process died ({said}) while entrant 'ends' was asked"
+    assert str(caught.value).startswith(wanted)
+    assert "\n" not in str(caught.value)
+
+
+class Raises(Lowest):
+    """Raises what is no ``Exception``, in a worker."""
+
+    def __init__(self, home: int, error: BaseException) -> None:
+        super().__init__(seed=0)
+        self.home, self.error = home, error
+
+    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    "error", [asyncio.CancelledError("now"), SystemExit(0), GeneratorExit("now")], ids=repr
+)
+def test_whatever_a_player_raises_is_a_fault_in_any_process(
+    error: BaseException, tmp_path: Path
+) -> None:
+    entrants = ["random", ("raises", Raises(0, error))]
+    many, one = play(2, entrants=entrants), play(1, entrants=entrants)
+    assert one.entrants[1].faults == one.entrants[1].decisions > 0
+    assert one.entrants[1].first_fault.startswith(type(error).__name__)
+    assert written(many, tmp_path / "many") == written(one, tmp_path / "one")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ctrl_c_in_a_player_is_ctrl_c(workers: int) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        play(workers, entrants=["random", ("raises", Raises(0, KeyboardInterrupt()))])
+
+
+def test_programs_of_a_worker_end_with_it(tmp_path: Path) -> None:
+    """They are deaf, and have started others; the player is an object, which nobody closes."""
+    note = tmp_path / "pids"
+    does = (
+        "import subprocess\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        f"open({str(note)!r}, 'a').write(f'{{os.getpid()}} {{child.pid}} ')\n"
+        "time.sleep(60)"
+    )
+    player = ProcessAgent(command(tmp_path, does), time_limit_ms=60_000)
+    with pytest.raises(KeyboardInterrupt):
+        play(2, entrants=["random", "heuristic", ("deaf", player)], progress=Waits(note))
+    pids = [int(word) for word in note.read_text().split()]
+    assert len(pids) >= 2
+    assert all(gone(pid) for pid in pids)
+
+
+class Waits:
+    """Ctrl-C, where a file has been written; something else is played until then."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __call__(self, standings: Any) -> None:
+        deadline = time.monotonic() + 30
+        while standings.done and not self.file.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        if self.file.exists():
+            raise KeyboardInterrupt
 
 
 def test_a_player_that_cannot_travel_is_named() -> None:
@@ -239,26 +336,20 @@ def test_workers_are_counted(workers: Any) -> None:
 def test_ctrl_c_ends_everything_and_keeps_what_was_played(tmp_path: Path, workers: str) -> None:
     command = [sys.executable, "-m", "train", "tournament", "random", "heuristic", "--deals"]
     command += ["1000000", "--workers", workers, "--out", str(tmp_path)]
-    child = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and not stored(tmp_path):
-        time.sleep(0.2)
-    os.killpg(child.pid, signal.SIGINT)
-    out, errors = child.communicate(timeout=30)
-    assert child.returncode == 130
-    assert "the same command goes on" in out
-    assert "Traceback" not in out + errors
-    assert stored(tmp_path)
-    deadline = time.monotonic() + 10
-    while alive(child.pid) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    assert not alive(child.pid)
+    with child_of(command) as child:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not stored(tmp_path):
+            time.sleep(0.2)
+        os.killpg(child.pid, signal.SIGINT)
+        out, errors = child.communicate(timeout=30)
+        assert child.returncode == 130
+        assert "the same command goes on" in out
+        assert "Traceback" not in out + errors
+        assert stored(tmp_path)
+        deadline = time.monotonic() + 10
+        while alive(child.pid) and time.monotonic() < deadline:
+            time.sleep(0.2)
+        assert not alive(child.pid)
 
 
 def stored(folder: Path) -> int:
@@ -267,12 +358,3 @@ def stored(folder: Path) -> int:
             return len(kept.units())
     except OhHellError:
         return 0
-
-
-def alive(group: int) -> list[str]:
-    """Returns the processes of a group that still run; dead ones may wait to be buried."""
-    listed = subprocess.run(
-        ["ps", "-eo", "pgid=,stat=,args="], capture_output=True, text=True, check=True
-    )
-    rows = [line.split(maxsplit=2) for line in listed.stdout.splitlines()]
-    return [row[2] for row in rows if int(row[0]) == group and not row[1].startswith("Z")]

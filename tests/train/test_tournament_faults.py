@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import Counter
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from agents import HeuristicAgent
 from ohhell_env import oh_hell_v0
 from ohhell_env.cards import parse_card
 from ohhell_env.engine.layout import BID_BASE
+from ohhell_env.errors import OhHellError
 from ohhell_env.rules import Rules
 from tests.agents.test_process import GOOD, command
 from tests.helpers import house
@@ -54,6 +56,13 @@ class UnreadableError(Exception):
         raise RuntimeError("no words")
 
 
+class UnreadableBase(BaseException):
+    """Is no ``Exception``, and raises another one when it is put into words."""
+
+    def __str__(self) -> str:
+        raise asyncio.CancelledError
+
+
 class NoArray:
     """Breaks where NumPy looks at it."""
 
@@ -80,6 +89,12 @@ BROKEN: dict[str, tuple[Callable[[Any], Any], str]] = {
     "two lines": (raises(ValueError("a\nb")), "ValueError: a\nb"),
     "unreadable": (raises(UnreadableError()), "UnreadableError: (its message cannot be read)"),
     "exits": (raises(SystemExit(3)), "SystemExit: 3"),
+    "cancelled": (raises(asyncio.CancelledError("task")), "CancelledError: task"),
+    "generator": (raises(GeneratorExit()), "GeneratorExit: "),
+    "base": (raises(BaseException("all")), "BaseException: all"),
+    "group": (raises(BaseExceptionGroup("g", [SystemExit(1)])), "BaseExceptionGroup: g"),
+    "unreadable base": (raises(UnreadableBase()), "UnreadableBase: (its message cannot be read)"),
+    "stop": (raises(StopIteration(1)), "StopIteration: 1"),
     "endless": (raises(RecursionError("deep")), "RecursionError: deep"),
     "illegal": (lambda masks: (masks == 0).argmax(axis=1), "which is not legal"),
     "negative": (lambda masks: np.full(len(masks), -1), "answered -1, which is not legal"),
@@ -311,3 +326,133 @@ def test_an_asked_player_of_another_layout_is_shown_that_layout() -> None:
     layout = results.deals.layout("universal")
     assert lengths == {(layout.length, layout.num_actions)}
     assert results.entrants[0].faults == 0
+
+
+# ------------------------------------------------------------- elsewhere than at the table
+
+
+class Breaks(OnlyAct):
+    """Raises wherever it is told to."""
+
+    def __init__(self, where: str, error: BaseException) -> None:
+        self.where, self.error = where, error
+
+    def _at(self, where: str) -> None:
+        if where == self.where:
+            raise self.error
+
+    def begin(self, rules: Any, seat: int | None) -> None:
+        self._at("begin")
+
+    def close(self) -> None:
+        self._at("close")
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("act_batch", "layout_name", "needs_seat", "fingerprint", "one_by_one"):
+            self._at(name)
+        raise AttributeError(name)
+
+
+ERRORS = [RuntimeError("now"), asyncio.CancelledError("now"), SystemExit("now")]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=repr)
+@pytest.mark.parametrize(
+    "where", ["begin", "act_batch", "layout_name", "needs_seat", "fingerprint"]
+)
+def test_what_breaks_before_the_first_card_is_one_line_that_names_it(
+    where: str, error: BaseException
+) -> None:
+    with pytest.raises(OhHellError) as caught:
+        run_tournament([("breaks", Breaks(where, error)), "random"], "oh_hell", 2, SEED)
+    said = str(caught.value)
+    assert said.startswith("entrant 'breaks' cannot ")
+    assert f"{type(error).__name__}: now" in said
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=repr)
+@pytest.mark.parametrize("where", ["import", "init", "close", "begin"])
+def test_a_class_that_breaks_where_it_is_made_or_closed(
+    where: str, error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = dict.fromkeys(("import", "init", "close", "begin"), "pass")
+    kind = f"{type(error).__module__}.{type(error).__name__}"
+    body[where] = f"raise {kind}('now')"
+    module = f"breaks_{where}_{type(error).__name__.lower()}"
+    (tmp_path / f"{module}.py").write_text(
+        "import asyncio, builtins\n"
+        f"{body['import']}\n"
+        "class Bot:\n"
+        f"    def __init__(self): {body['init']}\n"
+        f"    def begin(self, rules, seat): {body['begin']}\n"
+        f"    def close(self): {body['close']}\n"
+        "    def act(self, observation, info): return int(observation['action_mask'].argmax())\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    entrants = [f"bot={module}:Bot", "random"]
+    if where == "close":
+        assert run_tournament(entrants, "oh_hell", 2, SEED).entrants[0].faults == 0
+        return
+    with pytest.raises(OhHellError, match=f"(?i)bot.*{type(error).__name__}: now"):
+        run_tournament(entrants, "oh_hell", 2, SEED)
+
+
+class Fickle(OnlyAct):
+    """Says of itself once what it will not say again."""
+
+    asked = 0
+
+    @property
+    def layout_name(self) -> str:
+        self.asked += 1
+        if self.asked > 8:
+            raise asyncio.CancelledError
+        return "default"
+
+
+def test_a_player_is_asked_once_how_it_wants_to_be_asked() -> None:
+    player = Fickle()
+    results = run_tournament([("fickle", player), "random"], "oh_hell", 40, SEED, unit=2)
+    assert results.entrants[0].faults == 0
+    assert player.asked < 8
+
+
+def test_an_unknown_layout_is_refused_at_once() -> None:
+    class Wants(OnlyAct):
+        layout_name = "univresal"
+
+    with pytest.raises(OhHellError, match=r"'wants' wants the layout 'univresal'.*'universal'"):
+        run_tournament([("wants", Wants()), "random"], "oh_hell", 2, SEED)
+
+
+@pytest.mark.parametrize(
+    ("entrants", "changes"),
+    [
+        (["random", "x" * 5000], {}),
+        (["random", ("x|" * 5000, Lowest())], {}),
+        (["random", ("x" * 5000, Lowest()), ("x" * 5000, Lowest())], {}),
+        (["random", ("low", "x" * 5000)], {}),
+        (["random", ["x" * 5000]], {}),
+        ("x" * 5000, {}),
+        (["random", "heuristic"], {"anchor": "x" * 5000}),
+        (["random", "heuristic"], {"challenger": "x" * 5000}),
+        (["random", ("x" * 5000, Lowest())], {"anchor": "y"}),
+        (["random", ("x" * 5000, Lowest())], {"challenger": "y"}),
+        (["random", "heuristic"], {"design": "x" * 5000}),
+        (["random", "heuristic"], {"executor": "x" * 5000}),
+        (["random", "heuristic"], {"address": "x" * 5000}),
+        (["random", "heuristic"], {"address": "h:" + "9" * 5000, "executor": "ray"}),
+        (["random", "heuristic"], {"stop": "x" * 5000}),
+        (["random", "heuristic"], {"workers": "x" * 5000}),
+        (["random", "heuristic"], {"unit": "x" * 5000}),
+        (["random", "heuristic"], {"episode": "game", "hand_size": "x" * 5000}),
+    ],
+)
+def test_long_values_are_cut_in_messages(entrants: Any, changes: dict[str, Any]) -> None:
+    if changes.get("executor") == "ray":
+        pytest.importorskip("ray")
+    with pytest.raises(OhHellError) as caught:
+        run_tournament(entrants, "oh_hell", 2, SEED, **changes)
+    if not str(caught.value).startswith("unknown player"):  # said by agents.make
+        assert len(str(caught.value)) < 500

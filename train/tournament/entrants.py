@@ -271,7 +271,7 @@ def _ways(name: str, player: Any) -> Ways:
     Raises:
         OhHellError: It cannot say, or names a layout that there is not.
     """
-    with _named_in_errors(name, "cannot say how it wants to be asked"):
+    with _named_in_errors(name, "cannot begin under these rules"):
         layout = getattr(player, "layout_name", "default")
         fingerprint = getattr(player, "fingerprint", "")
         number = player.engine_player if isinstance(player, Agent) else None

@@ -171,15 +171,17 @@ class _Crew:
         for _ in range(workers):
             self._hire()
         while agenda or any(job.unit is not None for job in self._jobs.values()):
+            if not self._jobs:
+                self._hire()
             job, answer = self._next_answer()
             if isinstance(answer, BaseException):
                 raise answer
+            if job is not None:
+                self._employ(job)
             if answer is not None:
                 played, part = answer
                 # arrays of Ray's are read-only, and keep its shared memory occupied
                 yield played, dataclasses.replace(part, blocks=part.blocks.copy())
-            if job is not None:  # now, for what was yielded may have put a unit back
-                self._employ(job)
 
     def close(self) -> None:
         for job in self._jobs.values():

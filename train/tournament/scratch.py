@@ -17,33 +17,36 @@ from train.locks import InUseError, only_here
 
 PREFIX = "ohhell-"
 _PLACE = "/tmp" if os.name == "posix" else None  # names of Ray's sockets have about 100 letters
-_LOCK = "in-use"
+_LOCK, _DOING = "in-use", "plays a tournament here"
 
 
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[Path]:
     """A new folder of this process's own, with nothing of use in it afterwards."""
     clear_left_behind()
-    with tempfile.TemporaryDirectory(prefix=PREFIX, dir=_PLACE, ignore_cleanup_errors=True) as name:
-        with only_here(Path(name) / _LOCK, "plays a tournament here"):
-            yield Path(name)
+    made = tempfile.TemporaryDirectory(prefix=PREFIX, dir=_PLACE, ignore_cleanup_errors=True)
+    with made as name, only_here(Path(name) / _LOCK, _DOING):
+        yield Path(name)
 
 
 def clear_left_behind() -> None:
     """Removes folders that no living process owns: not its maker, nor what that has started."""
+    if _PLACE is None:  # there are no locks there
+        return
     with contextlib.suppress(OSError):
-        for folder in Path(tempfile.gettempdir() if _PLACE is None else _PLACE).glob(f"{PREFIX}*"):
+        for folder in Path(_PLACE).glob(f"{PREFIX}*"):
             if _is_left_behind(folder):
                 shutil.rmtree(folder, ignore_errors=True)
 
 
 def _is_left_behind(folder: Path) -> bool:
     try:
-        is_mine = not hasattr(os, "getuid") or folder.lstat().st_uid == os.getuid()
-        if not is_mine or folder.is_symlink() or not (folder / _LOCK).is_file():
+        if folder.lstat().st_uid != os.getuid() or folder.is_symlink():
             return False
-        with only_here(folder / _LOCK, "plays a tournament here"):
-            return not _is_named_by_a_process(folder)
+        if not (folder / _LOCK).is_file() or _is_named_by_a_process(folder):
+            return False
+        with only_here(folder / _LOCK, _DOING):
+            return True
     except (InUseError, OSError):
         return False
 

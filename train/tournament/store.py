@@ -42,6 +42,12 @@ _NOBODY = 0  # stands for the pairing of a mixed tournament
 _UNKNOWN = -2  # stands for an entrant that the file does not name
 _SHOWN = 4  # differences named in a refusal
 _LONGEST = 80  # characters of a value in a message
+_NOT_THE_FILE = {
+    *(sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR),
+    *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_NOMEM),
+    sqlite3.SQLITE_INTERRUPT,
+}
+"""SQLite's errors that a new store would meet again: the disk's, and those of who holds it."""
 _ANEW = "begin anew with --fresh, which keeps it under another name"
 
 _TABLES = """
@@ -419,9 +425,8 @@ def _plainly(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, UnicodeError) as error:
-        hint = "what was stored stays"
-        if not isinstance(error, sqlite3.OperationalError) or "malformed" in str(error):
-            hint = _ANEW  # the file is broken; else it is the disk, or somebody who holds it
+        code = getattr(error, "sqlite_errorcode", None) or sqlite3.SQLITE_CORRUPT
+        hint = "what was stored stays" if code & 0xFF in _NOT_THE_FILE else _ANEW
         raise OhHellError(
             f"{path}: the store of the tournament cannot be used: {error}; {hint}"
         ) from None
