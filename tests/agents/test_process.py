@@ -319,7 +319,8 @@ def test_what_a_program_left_is_ended_by_close(
     agent = ProcessAgent(f"{sys.executable} {program}")
     agent.begin("oh_hell", 0)
     if does == "begins":
-        assert ended(running(agent)) or agent._program._process.poll() == 0
+        assert agent._program is not None
+        assert agent._program._process.wait(10.0) == 0
     child = left(tmp_path)
     agent.close()
     assert gone(child)
@@ -348,6 +349,7 @@ def test_ctrl_c_while_a_program_is_closed_leaves_nothing(
         def interrupted(*_: Any) -> None:
             raise KeyboardInterrupt
 
+        assert agent._program is not None
         process = agent._program._process
         wait = process.wait
         monkeypatch.setattr(process, "wait", lambda limit=None: interrupted() if limit else wait())

@@ -376,7 +376,7 @@ def test_what_breaks_before_the_first_card_is_one_line_that_names_it(
 def test_a_class_that_breaks_where_it_is_made_or_closed(
     where: str, error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    body = dict.fromkeys(("import", "init", "close", "begin"), "pass")
+    body: dict[str, str] = dict.fromkeys(("import", "init", "close", "begin"), "pass")
     kind = f"{type(error).__module__}.{type(error).__name__}"
     body[where] = f"raise {kind}('now')"
     module = f"breaks_{where}_{type(error).__name__.lower()}"

@@ -13,6 +13,8 @@ from train.tournament import Results, run_tournament
 from train.tournament import entrants as limits
 from train.tournament import runner as runner_module
 from train.tournament import store as store_module
+from train.tournament.cli import cli_run
+from train.tournament.config import TournamentConfig
 from train.tournament.given_up import GIVE_UP, Agenda
 from train.tournament.standings import Standings
 
@@ -220,7 +222,7 @@ def test_the_progress_counts_every_table_once() -> None:
 
 
 def test_who_fails_and_who_is_given_up_is_said_while_it_plays() -> None:
-    found: dict[str, Any] = {}
+    found: dict[tuple[str, bool], Any] = {}
 
     def look(standings: Standings) -> None:
         for name, failing in standings.failing.items():
@@ -232,3 +234,23 @@ def test_who_fails_and_who_is_given_up_is_said_while_it_plays() -> None:
     assert first.asked.faults > 0
     assert done < found["fails", True][0]
     assert ("low", False) not in found
+
+
+def test_the_command_says_it_in_two_lines_with_the_time_that_is_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = TournamentConfig(players=3, deals=40, unit=3, out=tmp_path, report=False)
+    for _ in range(2):  # as it is played, and from the store
+        cli_run(settings, [("low", Lowest(seed=0)), ("fails", Fails())])
+        lines = capsys.readouterr().out.splitlines()
+        first = [
+            line for line in lines if line.startswith("fails: ") and " decisions of 3 " in line
+        ]
+        given_up = [line for line in lines if "fails all the time and is given up" in line]
+        assert len(first) <= len(given_up) == 1
+        for line in (*first, *given_up):
+            assert "RuntimeError: no idea" in line
+            assert line.endswith((" minutes left", "the time left is not known yet"))
+    settings = settings.model_copy(update={"out": tmp_path / "silent"})
+    cli_run(settings, [("low", Lowest(seed=0)), ("fails", Fails())], progress=False)
+    assert "given up: it" not in capsys.readouterr().out

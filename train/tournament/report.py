@@ -70,7 +70,7 @@ def headline(data: dict[str, Any]) -> str:
     return f"{text}; {when}, intervals hold at any time"
 
 
-Ends = Sequence[float] | None
+Ends = tuple[float, float] | None
 """Of a 95 % interval; None where there is none."""
 
 
@@ -82,7 +82,8 @@ def over(data: dict[str, Any], name: str) -> tuple[float, Ends] | None:
     """
     row, challenger = data["entrants"][name], data["challenger"]
     if challenger is None:
-        return row["difference"], row["difference_ci95"]
+        ci95 = row["difference_ci95"]
+        return row["difference"], ci95 and (ci95[0], ci95[1])
     if name == challenger:
         return None
     pair = data["pairs"][f"{challenger}|{name}"]
@@ -174,5 +175,5 @@ def _signed(found: tuple[float, Ends] | None, digits: int) -> str:
     return "-" if found is None else f"{found[0]:+.{digits}f}{_half(found[1], digits)}"
 
 
-def _half(ci95: Ends, digits: int = 2) -> str:
+def _half(ci95: Sequence[float] | None, digits: int = 2) -> str:
     return "" if ci95 is None else f" ± {(ci95[1] - ci95[0]) / 2:.{digits}f}"

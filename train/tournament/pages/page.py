@@ -127,7 +127,7 @@ def _forest(data: Data) -> str:
     for name, label in _numbered(data):
         value, ci95 = content.over(data, name) or (0.0, None)
         text = content.over_text(data, name).replace("-", "−")
-        rows.append(Row(label, value, ci95 and (ci95[0], ci95[1]), text))
+        rows.append(Row(label, value, ci95, text))
     said = "; ".join(f"{row.name}: {row.text}" for row in rows[:20])
     what = "a game" if data["episode"] == "game" else "a deal"
     whom, where = "the others", "the others at the table"
