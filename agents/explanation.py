@@ -1,4 +1,8 @@
-"""What a searching player thought at a decision: plain data, and a text for people."""
+"""What a player thought at a decision: plain data, and a text for people.
+
+What people are shown of an action is how far it is behind the best choice. That is right for every
+player: the numbers of a player that has learned are right as differences alone.
+"""
 
 from __future__ import annotations
 
@@ -8,26 +12,42 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ohhell_env.actions import BID_BASE, action_name
 from ohhell_env.engine.layout import Rows
 from ohhell_env.rules import Rules
 
 _SHOWN = 0.005
 """Numbers of tricks that are rarer are left out of the text."""
+POINTS, WINS, TRIES = "points", "share of the win", "tries"
+"""Units of differences; another is "points less 0.25 of the others' mean"."""
+
+Ends = tuple[float, float]
+"""The least and the most that something can be."""
 
 
 @dataclass(frozen=True)
 class Thought:
-    """What came of one legal action."""
+    """What speaks for one legal action."""
 
     action: int
     """Its code."""
     name: str
     """A card ("TH") or a bid ("bid 3")."""
+    difference: float | None
+    """The number that decided, less that of the action taken: 0.0 for that one, 0.0 or less for
+    the others; in the unit that ``Explanation.unit`` names, never more than the deal can still make
+    of it. None: the action was not weighed."""
+    difference_error: float | None
+    """Standard error of the difference, in the same unit; None: there is none."""
     value: float | None
-    """Mean of the objective over the deals played out; None: none was."""
+    """What is expected after it, in the unit of ``Explanation.objective``: the mean of the deals
+    played out, or the expected points of the heuristic player. None: no deal was played out, or the
+    player knows differences alone."""
     error: float | None
-    """Standard error of that mean; None: fewer than two deals."""
+    """Standard error of ``value``; None: fewer than two deals were played out."""
     visits: int
     """Deals played out after it."""
     tricks: tuple[float, ...]
@@ -44,15 +64,20 @@ class Explanation:
     """Code of the action that ``act`` returns."""
     chosen_name: str
     method: str
-    """"flat", "tree", "none" where nothing was searched, "reckoned" by the heuristic player."""
+    """"flat", "tree", "none" where nothing was searched, "reckoned" by a player that does not
+    search."""
     objective: str
-    """What the values are: "points", "relative" or "win"."""
+    """What ``Thought.value`` is: own "points" of the deal; "relative", own points less a part of
+    the others' mean; "win", the share of the win in the game."""
+    unit: str
+    """What ``Thought.difference`` is counted in: "points", "points less 0.25 of the others' mean",
+    "share of the win", or "tries" (how often a tree search took an action)."""
     worlds: int
     """Worlds, or iterations of a tree, that were looked at."""
     thoughts: tuple[Thought, ...]
     """One for each legal action, the best first."""
     notes: tuple[str, ...] = ()
-    """What else is to be known: why nothing was searched, what the budget was."""
+    """What else is to be known: why nothing was searched, how the numbers came about."""
 
     def to_dict(self) -> dict[str, Any]:
         """Returns everything as plain data, ready for JSON."""
@@ -60,86 +85,193 @@ class Explanation:
 
     def __str__(self) -> str:
         """Returns a few lines of text."""
-        searched = f"{self.method}, {self.worlds} worlds, {self.objective}"
-        plain = "reckoned" if self.method == "reckoned" else "not searched"
-        lines = [f"{self.chosen_name}  ({searched if self.worlds else plain})"]
-        lines += [_line(thought, thought.action == self.chosen) for thought in self.thoughts]
+        lines = [f"{self.chosen_name}  ({self._heading()})"]
+        lines += [self._line(thought) for thought in self.thoughts]
         lines += [f"  {note}" for note in self.notes]
         return "\n".join(lines)
 
+    def _heading(self) -> str:
+        """Returns what the numbers are."""
+        if self.method == "none":
+            return "not searched"
+        told = f"{self.unit} behind the best choice"
+        if self.method == "reckoned":
+            return told
+        worlds = "iterations" if self.method == "tree" else "worlds"
+        return f"{told}; {self.method} search, {self.worlds} {worlds}"
 
-def _line(thought: Thought, chosen: bool) -> str:
-    mark = "*" if chosen else " "
-    if thought.same_as is not None:
-        return f" {mark} {thought.name:<7} as good as {thought.same_as}"
-    if thought.value is None:
-        return f" {mark} {thought.name:<7} not weighed"
-    if thought.visits == 0:
-        return f" {mark} {thought.name:<7} {thought.value:.2f}"
-    error = "" if thought.error is None else f" ± {thought.error:.2f}"
-    spread = "  ".join(
-        f"{tricks}: {share:.0%}" for tricks, share in enumerate(thought.tricks) if share >= _SHOWN
-    )
-    number = f"{thought.value:.2f}{error}"
-    return f" {mark} {thought.name:<7} {number:<16} {thought.visits:>6} deals   tricks {spread}"
+    def _line(self, thought: Thought) -> str:
+        head = f" {'*' if thought.action == self.chosen else ' '} {thought.name:<7}"
+        if thought.same_as is not None:
+            return f"{head} as good as {thought.same_as}"
+        if thought.difference is None:
+            tried = "tried" if self.method in ("flat", "tree") else "weighed"
+            return f"{head} not {tried}"
+        number = f"{head} {shown(thought.difference, self.unit):>7}"
+        if self.method == "reckoned":
+            return number
+        error = thought.difference_error
+        number += f"{'' if error is None else f' ± {error:.2f}':<9}"
+        if thought.visits == 0:
+            return f"{number}  not tried"
+        spread = "  ".join(
+            f"{won}: {share:.0%}" for won, share in enumerate(thought.tricks) if share >= _SHOWN
+        )
+        return f"{number} {thought.visits:>6} deals   tricks {spread}"
 
 
-def explain_tally(
+def shown(difference: float, unit: str) -> str:
+    """Returns a difference as people read it: "-1.32", "0.00"; never minus zero.
+
+    Args:
+        difference: 0.0 or less.
+        unit: Its unit; "tries" are whole numbers.
+    """
+    digits = 0 if unit == TRIES else 2
+    return f"{round(difference, digits) + 0.0:.{digits}f}"
+
+
+def payable(row: Any, points: NDArray[np.int32], legal: Sequence[int]) -> dict[int, Ends]:
+    """Returns the fewest and the most points that the deal can still pay, by action.
+
+    Args:
+        row: ``GAME`` record of a view, the seat to act being ``seat``.
+        points: (hand size, bid, tricks won), what a deal pays.
+        legal: Codes of the actions.
+    """
+    size, seat = int(row["hand_size"]), int(row["seat"])
+    bid, won = int(row["bids"][seat]), int(row["tricks_won"][seat])
+    left = size - int(row["trick_number"])
+    ends: dict[int, Ends] = {}
+    for action in legal:
+        if action >= BID_BASE:
+            paid = points[size, action - BID_BASE, : size + 1]
+        else:
+            paid = points[size, bid, won : won + left + 1]
+        ends[action] = float(paid.min()), float(paid.max())
+    return ends
+
+
+def clipped(points: float, ends: Ends) -> float:
+    """Returns points within their ends: what breaks ties puts some a thousandth outside."""
+    return min(max(float(points), ends[0]), ends[1])
+
+
+def explain_search(
     tally: Rows,
+    gaps: NDArray[np.float64],
+    errors: NDArray[np.float64],
     rules: Rules,
     legal: Sequence[int],
     chosen: int,
+    ends: Mapping[int, Ends],
     method: str,
     objective: str,
+    unit: str,
     notes: Sequence[str],
 ) -> Explanation:
-    """Returns the explanation of a decision.
+    """Returns the explanation of a decision that was searched.
 
     Args:
         tally: ``TALLY`` row of the search.
+        gaps: By place in the tally, how far each action is behind the one taken, in ``unit``, 0 or
+            more; NaN where it was not weighed.
+        errors: Standard errors of these; NaN where there is none.
         rules: The rules.
         legal: Codes of all legal actions.
         chosen: Code of the action taken.
+        ends: The least and the most that each action can bring, in ``unit``; empty: no limits.
         method: "flat", "tree" or "none".
         objective: What the values are.
+        unit: What the differences are.
         notes: What else is to be known.
     """
     told = tally[0]
     tried = {int(told["actions"][place]): place for place in range(int(told["count"]))}
-    thoughts = [_thought(action, tried, told, rules) for action in legal]
-    thoughts.sort(key=lambda thought: (-_value(thought), thought.action))
+    thoughts: list[Thought] = []
+    for action in legal:
+        # of cards that are as good as each other, the lowest one stands for all
+        stands = action if action in tried else max((a for a in tried if a < action), default=None)
+        if stands is None:
+            thoughts.append(Thought(action, _name(action, rules), None, None, None, None, 0, ()))
+            continue
+        place = tried[stands]
+        difference = error = None
+        if not math.isnan(gaps[place]):
+            difference = _limited(-float(gaps[place]), stands, chosen, ends)
+            error = None if math.isnan(errors[place]) else float(errors[place])
+        same_as = None if stands == action else _name(stands, rules)
+        played = _played_out(told, place)
+        thoughts.append(
+            Thought(action, _name(action, rules), difference, error, *played, same_as=same_as)
+        )
     return Explanation(
         chosen=chosen,
         chosen_name=_name(chosen, rules),
         method=method,
         objective=objective,
+        unit=unit,
         worlds=int(told["worlds"]),
-        thoughts=tuple(thoughts),
+        thoughts=_in_order(thoughts, chosen),
         notes=tuple(notes),
     )
 
 
 def explain_values(
-    values: Mapping[int, float], rules: Rules, legal: Sequence[int], chosen: int
+    values: Mapping[int, float],
+    rules: Rules,
+    legal: Sequence[int],
+    chosen: int,
+    ends: Mapping[int, Ends],
+    calibrated: bool,
+    notes: Sequence[str] = (),
 ) -> Explanation:
     """Returns the explanation of a decision that was reckoned, not searched.
 
     Args:
-        values: Expected points by code; an action that is not there was not weighed.
+        values: What decided, in points, by code; an action that is not there was not weighed.
         rules: The rules.
         legal: Codes of all legal actions.
         chosen: Code of the action taken.
+        ends: The fewest and the most points that each action can bring.
+        calibrated: Whether the values are expected points; False: only differences count.
+        notes: What else is to be known.
     """
-    thoughts = [
-        Thought(action, _name(action, rules), values.get(action), None, 0, ()) for action in legal
-    ]
-    thoughts.sort(key=lambda thought: (-_value(thought), thought.action))
-    name = _name(chosen, rules)
-    return Explanation(chosen, name, "reckoned", "points", 0, tuple(thoughts))
+    thoughts: list[Thought] = []
+    for action in legal:
+        difference = value = None
+        if action in values and chosen in values:
+            difference = _limited(values[action] - values[chosen], action, chosen, ends)
+            if calibrated:
+                value = clipped(values[action], ends[action])
+        name = _name(action, rules)
+        thoughts.append(Thought(action, name, difference, None, value, None, 0, ()))
+    return Explanation(
+        chosen=chosen,
+        chosen_name=_name(chosen, rules),
+        method="reckoned",
+        objective="points",
+        unit=POINTS,
+        worlds=0,
+        thoughts=_in_order(thoughts, chosen),
+        notes=tuple(notes),
+    )
 
 
-def _value(thought: Thought) -> float:
-    return -math.inf if thought.value is None else thought.value
+def _limited(difference: float, action: int, chosen: int, ends: Mapping[int, Ends]) -> float:
+    """Returns a difference to the action taken as far as the deal can make it come true."""
+    least = ends[action][0] - ends[chosen][1] if ends else -math.inf
+    return min(max(difference, least), 0.0) + 0.0  # never minus zero
+
+
+def _in_order(thoughts: Sequence[Thought], chosen: int) -> tuple[Thought, ...]:
+    """Returns thoughts with the best first: the action taken, then by difference, then by code."""
+
+    def place(thought: Thought) -> tuple[float, bool, int]:
+        behind = math.inf if thought.difference is None else -thought.difference
+        return behind, thought.action != chosen, thought.action
+
+    return tuple(sorted(thoughts, key=place))
 
 
 def _name(action: int, rules: Rules) -> str:
@@ -147,19 +279,14 @@ def _name(action: int, rules: Rules) -> str:
     return name if action < BID_BASE or name.startswith("bid") else f"bid {name}"
 
 
-def _thought(action: int, tried: dict[int, int], told: Any, rules: Rules) -> Thought:
-    """Returns the thought about one action, or about the card that was tried in its place."""
-    shown = action if action in tried else max((a for a in tried if a < action), default=action)
-    same_as = None if shown == action else _name(shown, rules)
-    name = _name(action, rules)
-    visits = int(told["visits"][tried[shown]]) if shown in tried else 0
+def _played_out(told: Any, place: int) -> tuple[float | None, float | None, int, tuple[float, ...]]:
+    """Returns mean, standard error, number and tricks of the deals played out after an action."""
+    visits = int(told["visits"][place])
     if visits == 0:
-        return Thought(action, name, None, None, 0, (), same_as)
-    place = tried[shown]
+        return None, None, 0, ()
     mean = float(told["totals"][place]) / visits
     spread = max(float(told["squares"][place]) / visits - mean * mean, 0.0)
     error = math.sqrt(spread / (visits - 1)) if visits > 1 else None
     counts = told["tricks"][place]
     most = max(won for won, times in enumerate(counts) if times)
-    tricks = tuple(float(times) / visits for times in counts[: most + 1])
-    return Thought(action, name, mean, error, visits, tricks, same_as)
+    return mean, error, visits, tuple(float(times) / visits for times in counts[: most + 1])

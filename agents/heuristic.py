@@ -12,12 +12,13 @@ from agents.base import Actions, Agent, Bytes, Words, split_observation
 from agents.bidding import bid_values
 from agents.card_play import card_values
 from agents.engine_players import HEURISTIC
-from agents.explanation import Explanation, explain_values
+from agents.explanation import Explanation, clipped, explain_values, payable
 from agents.models import fitted
 from agents.policy import heuristic_action
 from agents.view import view_to_row
 from ohhell_env import schedule
 from ohhell_env.engine.caching import entry
+from ohhell_env.engine.kernel import trump_known
 from ohhell_env.engine.layout import BID_BASE, NUM_BIDS, Phase, Rows, compile_rules, new_games
 from ohhell_env.errors import IllegalActionError
 from ohhell_env.observation import LAYOUTS, Layout, layout_of
@@ -88,7 +89,10 @@ class HeuristicAgent(Agent):
     def explain(
         self, observation: Any, info: Mapping[str, Any] | None = None, word: int | None = None
     ) -> Explanation:
-        """Returns the expected points of each legal action, and what ``act`` would do.
+        """Returns how far each legal action is behind the best one, and what ``act`` would do.
+
+        The heuristic player's values are expected points. Those of a player that corrects them are
+        right as differences alone, so that it has none.
 
         Args:
             observation: As in ``act``.
@@ -104,10 +108,22 @@ class HeuristicAgent(Agent):
         reader = self._reader(len(vector))
         size = int(vector[reader.hand_size])
         compiled = self._rules_for(size)
-        values = np.full(64 + NUM_BIDS, np.nan)
-        _weigh(vector, mask, reader.sections, compiled, self.models, self._row, values)
+        legal, values = np.flatnonzero(mask).tolist(), np.full(64 + NUM_BIDS, np.nan)
+        sure = _weigh(vector, mask, reader.sections, compiled, self.models, self._row, values)
+        notes = list[str]()
+        lower = [code for code in legal if BID_BASE <= code < BID_BASE + sure]
+        lower = [code for code in lower if values[code] > values[action]]
+        if lower and action >= BID_BASE + sure:  # ruled out, whatever they are worth
+            values[lower] = np.nan
+            notes.append(f"{sure} {'trick is' if sure == 1 else 'tricks are'} sure: no lower bid")
         weighed = {code: float(values[code]) for code in np.flatnonzero(~np.isnan(values)).tolist()}
-        return explain_values(weighed, self.rules, np.flatnonzero(mask).tolist(), action)
+        ends = payable(self._row[0], compiled["points"][0], legal)
+        calibrated = not self.models["corrected"][0]
+        if calibrated:
+            notes.append(
+                f"points expected of the best choice: {clipped(values[action], ends[action]):.2f}"
+            )
+        return explain_values(weighed, self.rules, legal, action, ends, calibrated, notes)
 
     def _rules_for(self, size: int) -> Rows:
         """Returns the rules of a hand size; one outside the schedule has points of its own."""
@@ -172,13 +188,17 @@ class _Reader:
 
 @entry
 def _weigh(view, mask, sections, rules, models, scratch, values):
-    """Writes the expected points of each action of a view, at its code."""
+    """Writes the points of each action of a view, at its code; returns the sure tricks of a bid."""
     row = scratch[0]
     view_to_row(view, mask, sections[0], rules[0], row)
-    if row.phase == _BID:
-        bid_values(row, rules[0], models[0], values[BID_BASE : BID_BASE + NUM_BIDS])
-    else:
+    if row.phase != _BID:
         card_values(row, rules[0], models[0], values[:64])
+        return 0
+    bids = values[BID_BASE : BID_BASE + NUM_BIDS]
+    sure = bid_values(row, rules[0], models[0], bids)
+    if not row.blind and not trump_known(row, rules[0]):
+        bids /= rules[0].num_suits  # they are sums over the suits that may be trump
+    return sure
 
 
 @entry

@@ -13,19 +13,21 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from agents.base import Actions, Bytes, Words, split_observation
 from agents.corrections import price_under
 from agents.engine_players import HEURISTIC, RANDOM
-from agents.explanation import Explanation, explain_tally
+from agents.explanation import POINTS, TRIES, WINS, Ends, Explanation, explain_search, payable
 from agents.heuristic import HeuristicAgent
 from agents.rest_of_game import RestOfGame
 from agents.saved import FORMAT, AgentPath, as_path, plain_state, read_state, restore, write_whole
 from agents.search_beliefs import BELIEF, begin_beliefs
-from agents.search_flat import best_action, search_worlds
+from agents.search_flat import best_action, gaps_to_best, search_worlds
 from agents.search_policy import HEURISTIC_POLICY, SearchPolicy, find_policy
 from agents.search_settings import SearchSettings, read_settings, spelled
 from agents.search_table import (
+    MOST_ACTIONS,
     NUM_ROWS,
     OBJECTIVES,
     PLAN,
@@ -137,8 +139,19 @@ class SearchAgent(HeuristicAgent):
         legal = np.flatnonzero(mask).tolist()
         desk, settings = self._desk, self.settings
         method = settings.method if desk.searched else "none"
-        return explain_tally(
-            desk.tally, self.rules, legal, action, method, settings.objective, desk.notes()
+        gaps, errors = desk.gaps()
+        return explain_search(
+            desk.tally,
+            gaps,
+            errors,
+            self.rules,
+            legal,
+            action,
+            desk.ends(legal),
+            method,
+            settings.objective,
+            desk.unit,
+            desk.notes(),
         )
 
     def _ask(self, views: Bytes, masks: Bytes, index: int, word: np.uint64) -> None:
@@ -242,6 +255,51 @@ class _Desk:
             return int(self.tally["actions"][0, 0])
         return int(policy_one(self.games, self.rules, self.policy.models))
 
+    @property
+    def unit(self) -> str:
+        """What the actions of a question are compared in."""
+        settings = self.settings
+        if settings.method == "tree":
+            return TRIES
+        if settings.objective == "win":
+            return WINS
+        if settings.objective == "points" or settings.spoil == 0.0:
+            return POINTS
+        return f"points less {settings.spoil:g} of the others' mean"
+
+    def gaps(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Returns how far each action of the last question is behind the one taken.
+
+        Returns:
+            Gaps and their standard errors, float64 (MOST_ACTIONS,) each, in ``unit`` and by place
+            in the tally; NaN where there is none.
+        """
+        gaps, errors = np.full(MOST_ACTIONS, np.nan), np.full(MOST_ACTIONS, np.nan)
+        if self.searched and self.settings.method == "tree":
+            count, visits = int(self.tally["count"][0]), self.tally["visits"][0]
+            alive = self.tally["alive"][0, :count] != 0
+            gaps[:count] = np.where(alive, visits[:count].max() - visits[:count], np.nan)
+        elif self.searched:
+            gaps_to_best(self.tally, self.plan, gaps, errors)
+        return gaps, errors
+
+    def ends(self, legal: list[int]) -> dict[int, Ends]:
+        """Returns the least and the most that each action can bring, in ``unit``."""
+        settings, points = self.settings, self.rules["points"][0]
+        if settings.method == "tree":
+            return {}
+        if settings.objective == "win":
+            return dict.fromkeys(legal, (0.0, 1.0))
+        own = payable(self.games[VIEW], points, legal)
+        if settings.objective == "points":
+            return own
+        size = int(self.games[VIEW]["hand_size"])
+        any_bid = settings.spoil * points[size, : size + 1, : size + 1]
+        return {
+            action: (least - float(any_bid.max()), most - float(any_bid.min()))
+            for action, (least, most) in own.items()
+        }
+
     def notes(self) -> list[str]:
         """Returns what is to be known of the last question beside its values."""
         state, notes, policy = int(self.hidden["state"][0]), list[str](), self.policy.name
@@ -262,11 +320,22 @@ class _Desk:
             notes.append(f"searched for {settings.ms:g} ms: another time it may differ")
         if settings.policy != HEURISTIC_POLICY:
             notes.append(f"policy: {settings.policy}")
-        weight = float(self.plan["prior"][0]) if settings.method == "flat" else 0.0
-        if weight > 0.0:
+        told, before = self.tally[0], f"what {self.policy.name} expected before the search"
+        weight, worlds = float(self.plan["prior"][0]), int(told["worlds"])
+        visits = told["visits"][: int(told["count"])]
+        if settings.method == "tree":
+            notes.append("the tree takes what it tried most often: it goes back to what does well")
+        elif weight > 0.0:
             notes.append(
-                f"to these values come {weight:g} worlds' worth of what it expected before"
+                f"each number is a mix: the deals played out after the choice, and {before}, which "
+                f"counts as much as {weight:g} deals"
             )
+        if settings.method == "flat" and ((visits > 0) & (visits < worlds)).any():
+            notes.append(
+                "a choice with fewer deals was dropped: its number is how far behind it was then"
+            )
+        if weight > 0.0 and not visits.all():
+            notes.append(f"a choice that was not tried is far behind by {before}")
         return notes
 
     def _weigh(self, view: np.void, rules: Rows) -> None:

@@ -99,6 +99,15 @@ def _error(tally, best, place, price):
 
 
 @inline
+def _gap_error(tally, best, place, prior):
+    """Returns the standard error of the difference of two actions' values; NaN in one world."""
+    if tally.worlds < 2:
+        return np.nan
+    size = np.float64(tally.worlds)
+    return _error(tally, best, place, 0.0) * size / (size + prior)  # what was expected has none
+
+
+@inline
 def _drop(tally, plan):
     """Drops the actions clearly behind the best, by paired differences; returns how many stay."""
     best, stay = best_place(tally, plan.prior), np.int64(0)
@@ -108,9 +117,34 @@ def _drop(tally, plan):
             behind = gap > plan.race * _error(tally, best, place, plan.price)
             if place != best and behind:
                 tally.alive[place] = 0
+                tally.behind[place] = gap
+                tally.behind_error[place] = _gap_error(tally, best, place, plan.prior)
             else:
                 stay += 1
     return stay
+
+
+@entry
+def gaps_to_best(tally, plan, gaps, errors):
+    """Writes how far each action is behind the one that came out best; for explanations.
+
+    An action that was dropped was last compared when that was decided, with the best one of then.
+
+    Args:
+        tally: ``TALLY`` row.
+        plan: ``PLAN`` row.
+        gaps: float64 (MOST_ACTIONS,), written in place, in units of the objective, 0 or more; NaN
+            where nothing is known.
+        errors: float64 (MOST_ACTIONS,), written in place: standard errors of these; NaN where there
+            is none.
+    """
+    told, prior = tally[0], plan[0].prior
+    best = best_place(told, prior)
+    for place in range(told.count):
+        gaps[place], errors[place] = told.behind[place], told.behind_error[place]
+        if told.alive[place]:
+            gaps[place] = max(_mean(told, best, prior) - _mean(told, place, prior), 0.0)
+            errors[place] = np.nan if place == best else _gap_error(told, best, place, prior)
 
 
 @entry

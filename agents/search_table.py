@@ -68,6 +68,10 @@ TALLY = np.dtype(
         ("squares", _F8, MOST_ACTIONS),  # sum of the squares
         ("gaps", _F8, (MOST_ACTIONS, MOST_ACTIONS)),  # squares of differences in the same world
         ("tricks", _I8, (MOST_ACTIONS, NUM_BIDS)),  # how often so many tricks were won
+        # of an action that was dropped or not tried: how far it was behind the best one then, in
+        # units of the objective, and the standard error of that; read by explanations alone
+        ("behind", _F8, MOST_ACTIONS),
+        ("behind_error", _F8, MOST_ACTIONS),
     ],
     align=True,
 )
@@ -120,6 +124,8 @@ def clear(tally):
     tally.visits[:] = 0
     tally.totals[:] = 0.0
     tally.squares[:] = 0.0
+    tally.behind[:] = np.nan
+    tally.behind_error[:] = np.nan
     for place in range(MOST_ACTIONS):
         tally.gaps[place, :] = 0.0
         tally.tricks[place, :] = 0
@@ -152,6 +158,7 @@ def expect(games, rules, models, plan, tally):
     for place in range(told.count):
         if told.prior[place] < most - _HOPELESS * plan[0].price:
             told.alive[place] = 0
+            told.behind[place] = most - told.prior[place]
 
 
 @entry

@@ -160,7 +160,7 @@ def test_the_explanation_names_it(folder: Path) -> None:
     game = Game(SEVEN, seed=3, episode="deal", hand_size=6)
     notes = told_of(f"search:policy={folder},worlds=6,prior=30", game).notes
     assert f"policy: {folder}" in notes
-    assert any("30 worlds' worth" in note for note in notes)
+    assert any("counts as much as 30 deals" in note for note in notes)
     assert str(folder) in told_of(f"search:policy={folder},bids=policy", game).notes[0]
     assert not any("policy" in note for note in told_of("search:worlds=6", game).notes)
 
