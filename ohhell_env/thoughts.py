@@ -3,8 +3,12 @@
 A thought is plain data::
 
     chosen      the action that the player would take: a card's name, or "bid 2"
-    rows        a list of [action, value, error, deals played out, as good as], the best first;
-                value, error and the action that this one is as good as are null where not known
+    unit        what differences are counted in: "points" for instance; older records have none
+    rows        a list of [action, difference, error, deals played out, as good as], the best
+                first: how far the action is behind the best choice (0 for that one, less than 0
+                for the others), the standard error of that, and the action that this one is as good
+                as; each of the three is null where not known. Older records have values instead, of
+                which only the differences count
     notes       a list of texts
 
 A record's "thoughts" say whose they are ("player") and hold for each of its deals ("deals") a list
@@ -20,7 +24,8 @@ from ohhell_env.errors import NotationError
 Thought = dict[str, Any]
 """One thought, with the keys that this module's docstring lists."""
 _ROW = (str, float | int | None, float | int | None, int, str | None)
-_NAMES = ("action", "value", "error", "deals played out", "as good as")
+_NAMES = ("action", "difference", "error", "deals played out", "as good as")
+_USUAL_UNIT = "points"
 
 
 def plain_thought(explanation: Any) -> Thought:
@@ -31,10 +36,30 @@ def plain_thought(explanation: Any) -> Thought:
     """
     told = explanation.to_dict()
     rows = [
-        [row["name"], row["value"], row["error"], row["visits"], row["same_as"]]
+        [row["name"], row["difference"], row["difference_error"], row["visits"], row["same_as"]]
         for row in told["thoughts"]
     ]
-    return {"chosen": told["chosen_name"], "rows": rows, "notes": list(told["notes"])}
+    return {
+        "chosen": told["chosen_name"],
+        "unit": told["unit"],
+        "rows": rows,
+        "notes": list(told["notes"]),
+    }
+
+
+def shown_thought(thought: Thought) -> Thought:
+    """Returns a thought as it is shown: with a unit, and with differences to the best choice.
+
+    Args:
+        thought: One of a record that has been checked.
+    """
+    numbers = [row[1] for row in thought["rows"] if row[1] is not None]
+    best = max(numbers, default=0.0)
+    rows = [
+        [name, None if number is None else number - best, *rest]
+        for name, number, *rest in thought["rows"]
+    ]
+    return {"unit": _USUAL_UNIT, **thought, "rows": rows}
 
 
 def check_thoughts(data: Any, decisions: list[int]) -> None:
@@ -63,10 +88,13 @@ def check_thoughts(data: Any, decisions: list[int]) -> None:
 
 
 def _check_thought(thought: Any, where: str) -> None:
-    if not _has_keys(thought, "chosen", "rows", "notes"):
-        _refuse(where, 'an object with "chosen", "rows" and "notes", or null', thought)
+    old = _has_keys(thought, "chosen", "rows", "notes")
+    if not old and not _has_keys(thought, "chosen", "unit", "rows", "notes"):
+        _refuse(where, 'an object with "chosen", "unit", "rows" and "notes", or null', thought)
     if not isinstance(thought["chosen"], str):
         _refuse(f"{where}, chosen", "the name of an action", thought["chosen"])
+    if not old and not isinstance(thought["unit"], str):
+        _refuse(f"{where}, unit", "a text", thought["unit"])
     if not all(isinstance(note, str) for note in _list(thought["notes"], f"{where}, notes")):
         _refuse(f"{where}, notes", "texts", thought["notes"])
     for row in _list(thought["rows"], f"{where}, rows"):

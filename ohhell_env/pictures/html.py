@@ -11,7 +11,8 @@ from ohhell_env.game import Game
 from ohhell_env.pictures.faces import suit_name
 from ohhell_env.pictures.names import seat_names
 from ohhell_env.pictures.page import replay_page
-from ohhell_env.pictures.svg import table_svg
+from ohhell_env.pictures.svg import draw
+from ohhell_env.pictures.view import view_of
 from ohhell_env.record import Record
 from ohhell_env.replay import Checked, check
 
@@ -26,7 +27,8 @@ def game_html(game: Game, seat: int | None = None) -> str:
         game: The game.
         seat: The seat that looks; None: all hands are open.
     """
-    picture = f'<div style="max-width:760px">{table_svg(game, seat)}</div>'
+    drawing = draw(view_of(game, seat), fills_page=True)
+    picture = f'<div style="max-width:760px">{drawing}</div>'
     if not game.finished_deals:
         return picture
     try:

@@ -56,10 +56,23 @@ def table_svg(
     return draw(view_of(game, seat), names, four_colours)
 
 
-def draw(table: TableView, names: Sequence[str] | None = None, four_colours: bool = False) -> str:
-    """Returns the picture of what is shown of a table; arguments as in ``table_svg``."""
+def draw(
+    table: TableView,
+    names: Sequence[str] | None = None,
+    four_colours: bool = False,
+    fills_page: bool = False,
+) -> str:
+    """Returns the picture of what is shown of a table.
+
+    Args:
+        table: What is shown.
+        names: As in ``table_svg``.
+        four_colours: As in ``table_svg``.
+        fills_page: Whether it has no size of its own and is as wide as the part of a page that it
+            stands in; else it is ``WIDTH`` wide, which files need.
+    """
     called = seat_names(table.rules.players, names)
-    return _Drawing(table, called, four_colours).svg()
+    return _Drawing(table, called, four_colours).svg(fills_page)
 
 
 class _Drawing:
@@ -74,12 +87,13 @@ class _Drawing:
         rows = table.rules.players if self.open else 0
         self.height = _TOP + _CLOTH + (rows * 50 + 14 if self.open else 124)
 
-    def svg(self) -> str:
+    def svg(self, fills_page: bool) -> str:
         parts = [*self._header(), *self._cloth(), *self._hands()]
+        # no style here: programs that are no browsers read a height of "auto" as none at all
+        size = "" if fills_page else f'width="{WIDTH}" height="{self.height}" '
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {self.height}" '
-            f'width="{WIDTH}" height="{self.height}" role="img" aria-label="{self._said()}" '
-            f'style="max-width:100%;height:auto" font-family="{_FONT}" fill="{_INK}">'
+            f'{size}role="img" aria-label="{self._said()}" font-family="{_FONT}" fill="{_INK}">'
             f'<rect width="{WIDTH}" height="{self.height}" rx="14" fill="{_PAPER}"/>'
             f"{''.join(parts)}</svg>"
         )

@@ -136,3 +136,11 @@ def test_colour_changes_nothing_but_colour(
     env.reset(seed=1)
     assert env.render(seat=0) is None
     assert "seat 0" in capsys.readouterr().out
+
+
+def test_a_table_is_as_wide_as_its_part_of_a_notebook() -> None:
+    """Its own size would be wider than a narrow page; it has the shape of the picture alone."""
+    html = Game("oh_hell", seed=1)._repr_html_()
+    head = html[html.index("<svg") :].partition(">")[0]
+    assert html.startswith('<div style="max-width:760px"><svg ')
+    assert "viewBox=" in head and " width=" not in head and " style=" not in head

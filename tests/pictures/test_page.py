@@ -178,8 +178,9 @@ class Thinker:
 
         class Told:
             def to_dict(self) -> dict[str, Any]:
-                row = {"name": "<i>", "value": 1.5, "error": None, "visits": 0, "same_as": None}
-                return {"chosen_name": "bid 0", "thoughts": [row], "notes": ["<u>"]}
+                row = {"name": "<i>", "difference": 0.0, "difference_error": None, "visits": 0}
+                told = {"chosen_name": "bid 0", "unit": "<s>", "notes": ["<u>"]}
+                return told | {"thoughts": [row | {"same_as": None}]}
 
         return Told()
 
@@ -210,8 +211,20 @@ def test_the_heuristic_says_what_it_expects() -> None:
     told: Any = explained(record, agents.make("heuristic"))[0]
     bids = told[0]["rows"]
     assert {row[0] for row in bids} <= {"bid 0", "bid 1", "bid 2"} and len(bids) >= 2
-    values = [row[1] for row in bids if row[1] is not None]
-    assert values == sorted(values, reverse=True) and told[0]["chosen"] == bids[0][0]
+    numbers = [row[1] for row in bids if row[1] is not None]
+    assert numbers == sorted(numbers, reverse=True) and told[0]["chosen"] == bids[0][0]
+    assert numbers[0] == 0.0 and told[0]["unit"] == "points"
+
+
+def test_older_records_with_values_are_shown_as_differences() -> None:
+    rows = [["bid 1", 18.11, None, 0, None], ["bid 0", 11.5, None, 0, None]]
+    rows.append(["bid 2", None, None, 0, None])
+    old = {"chosen": "bid 1", "rows": rows, "notes": []}
+    thoughts = {"player": "zoo:universal", "deals": [[old], *([] for _ in finished()["deals"][1:])]}
+    data = Page(replay_page(with_thoughts(thoughts))).data
+    (shown,) = data["deals"][0]["thoughts"]
+    assert [row[1] for row in shown["rows"]] == [0.0, pytest.approx(-6.61), None]
+    assert shown["unit"] == "points" and shown["chosen"] == "bid 1"
 
 
 def with_thoughts(thoughts: Any) -> Record:
@@ -243,6 +256,8 @@ def test_recorded_thoughts_are_shown_to_whom_they_belong() -> None:
         (lambda told: told["deals"][0].append(None) or told, "deal 1: at most 6 thoughts"),
         (lambda told: told["deals"][1].__setitem__(0, "x") or told, "deal 2, decision 1"),
         (lambda told: told["deals"][0][0].update(chosen=None) or told, "chosen: the name"),
+        (lambda told: told["deals"][0][0].update(unit=1) or told, "unit: a text"),
+        (lambda told: told["deals"][0][0].pop("notes") and told, "decision 1: an object"),
         (lambda told: told["deals"][0][0].update(notes=[1]) or told, "notes: texts"),
         (lambda told: told["deals"][0][0].update(rows=[["a", 1, 2]]) or told, "rows: .action"),
         (lambda told: told["deals"][0][0]["rows"][0].__setitem__(1, "2") or told, "rows: .action"),

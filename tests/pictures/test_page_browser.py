@@ -183,6 +183,35 @@ def test_where_the_game_stands(browser: Any, folder: Path) -> None:
     assert words(browser, "#where") == "One deal, step 0 of 55"
 
 
+def test_a_changed_address_goes_there(browser: Any, folder: Path) -> None:
+    narrow(browser, 1280)
+    visit(browser, folder, "open", "#1.0")
+
+    def address(fragment: str) -> tuple[int, int]:
+        browser.execute_async_script(
+            "const [to, done] = arguments; const was = location.hash;"
+            "location.hash = to; setTimeout(done, was === to ? 0 : 50)",
+            fragment,
+        )
+        return place(browser)
+
+    assert address("#3.6") == (3, 6)
+    assert words(browser, "#where") == "Deal 3 of 3, step 6 of 17"
+    assert address("#2") == (2, 0) and words(browser, "#where").startswith("Deal 2 of 3, step 0")
+    assert address("#2.999") == (2, 13), "as far as the deal goes"
+    for bad in ("#", "#x", "#0.3", "#1.", "#1.2.3", "#-1.2", "#1.5e0", "#NaN.1", "#1.-2"):
+        assert address(bad) == (2, 13), bad
+    browser.find_element("css selector", "#back").click()
+    assert place(browser) == (2, 12)
+    visit(browser, folder, "open", "#1.2")
+    assert address("#3.4") == (3, 4)
+    for move, at in (("back", (1, 2)), ("forward", (3, 4))):
+        getattr(browser, move)()
+        browser.execute_async_script("setTimeout(arguments[0], 50)")
+        assert place(browser) == at and words(browser, "#where").startswith(f"Deal {at[0]} of 3")
+    assert browser.get_log("browser") == []
+
+
 def test_hidden_hands_stay_hidden(browser: Any, folder: Path) -> None:
     visit(browser, folder, "seat", "#3.0")
     assert len(browser.find_elements("css selector", ".card.back")) == 9
@@ -199,6 +228,11 @@ def test_what_the_player_thinks_is_shown(browser: Any, folder: Path) -> None:
     rows = browser.find_elements("css selector", "#thought tbody tr")
     assert len(rows) >= 3 and len([row for row in rows if "done" in row.text]) == 1
     assert "it would choose bid " in words(browser, "#thought-said")
+    assert words(browser, "#thought caption") == "In points: the best choice has 0.00."
+    cells = browser.find_elements("css selector", "#thought tbody td")
+    numbers = [cell.text for cell in cells if cell.text != "–"]
+    assert numbers[0] == "0.00" and "−0.00" not in numbers
+    assert all(number.startswith("−") or number == "0.00" for number in numbers)
     visit(browser, folder, "open", "#3.17")
     assert not find(browser, "#thought").is_displayed(), "there is nothing to decide"
 
@@ -315,6 +349,19 @@ def test_it_works_inside_a_notebooks_frame(browser: Any, tmp_path: Path) -> None
     assert " bids " in words(browser, "#said")
     browser.switch_to.default_content()
     assert browser.get_log("browser") == []
+
+
+@pytest.mark.parametrize("width", [320, 600, 1280])
+def test_a_table_is_no_wider_than_a_notebook(browser: Any, tmp_path: Path, width: int) -> None:
+    narrow(browser, width)
+    file = tmp_path / "cell.html"
+    head = '<!doctype html><meta name="viewport" content="width=device-width">'
+    file.write_text(head + Game("oh_hell", seed=1)._repr_html_(), encoding="utf-8")
+    browser.get(file.as_uri())
+    box = find(browser, "svg").rect
+    assert box["width"] == pytest.approx(min(760, width - 16), abs=1)
+    wide, high = map(float, (find(browser, "svg").get_attribute("viewBox") or "").split()[2:])
+    assert box["height"] == pytest.approx(box["width"] * high / wide, abs=2)
 
 
 def test_pictures_of_notebooks_are_drawn(browser: Any, tmp_path: Path) -> None:

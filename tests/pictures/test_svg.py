@@ -21,6 +21,7 @@ from ohhell_env.pictures.svg import WIDTH, table_svg
 from tests.envs.play import EVERY_TABLE, moments
 from tests.envs.test_no_leak import redeal
 from tests.helpers import house
+from tests.test_layering import ROOT
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = ["</text><script>alert(1)</script>", '"><b onload=x', "A&B\x00\x1b\ud800", "W" * 300]
@@ -123,6 +124,25 @@ def test_the_table_as_it_stands() -> None:
     assert sorted(ranks) == sorted(["2", "A", "K", "3", "10"]), "turned, trick, own hand"
     svg = table_svg(game, None)
     assert svg.count('stroke="#c98a1b" stroke-width="4"') == 2, "the winning card, the seat to act"
+
+
+@pytest.mark.parametrize("seat", [None, 1])
+def test_programs_that_are_no_browsers_can_read_its_size(seat: int | None) -> None:
+    """A style of the root goes before its size there, and a height of "auto" is no height."""
+    root = parsed(table_svg(Game("oh_hell", seed=3), seat))
+    assert "style" not in root.attrib and "class" not in root.attrib
+    width, height = float(root.attrib["width"]), float(root.attrib["height"])
+    assert root.attrib["viewBox"] == f"0 0 {width:g} {height:g}" and width == WIDTH
+    for part in root.iter():
+        assert "auto" not in part.attrib.values() and part.tag != f"{SVG}style"
+
+
+def test_pictures_in_the_docs_have_no_size_that_is_no_number() -> None:
+    files = sorted((ROOT / "docs" / "images").glob("*.svg"))
+    assert len(files) >= 3
+    for file in files:
+        root = parsed(file.read_text(encoding="utf-8"))
+        assert "style" not in root.attrib and "viewBox" in root.attrib, file.name
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -29,6 +29,7 @@ from ohhell_env.record import Record
 from ohhell_env.replay import Checked, check
 from ohhell_env.rules import Rules
 from ohhell_env.schedule import num_deals
+from ohhell_env.thoughts import shown_thought
 
 _HERE = Path(__file__).parent
 _LONE = re.compile("[\ud800-\udfff]")
@@ -78,7 +79,7 @@ def _add_thoughts(data: dict[str, Any], told: dict[str, Any]) -> None:
     for deal, thoughts in zip(data["deals"], told["deals"], strict=True):
         actors = [seat for seat, _ in (*deal["bids"], *deal["cards"])]
         deal["thoughts"] = [
-            thought if data["seat"] in (None, actor) else None
+            shown_thought(thought) if thought and data["seat"] in (None, actor) else None
             for actor, thought in zip(actors, thoughts, strict=False)
         ]
 

@@ -60,6 +60,7 @@ function cell(tag, text, className) {
 const isCard = (name) => name.length === 2 && name[1] in data.suits;
 const said = (name) => (isCard(name) ? `the ${spoken(name)}` : name);
 const signed = (number) => String(number).replace("-", "−");
+const difference = (number, digits) => signed(number.toFixed(digits)).replace(/^−(0(\.0+)?)$/, "$1");
 const tricks = (count) => `${count} ${count === 1 ? "trick" : "tricks"}`;
 
 // ---------------------------------------------------------------- the game at a step
@@ -272,7 +273,8 @@ function drawThought(state) {
   byId("thought-said").textContent = `For ${data.names[state.actor]} it would choose ${said(told.chosen)}; ${done}.`;
   const table = make("table");
   const searched = told.rows.some((row) => row[3]);
-  const heads = searched ? ["Choice", "Expected", "±", "Deals played out"] : ["Choice", "Expected"];
+  const heads = ["Choice", "Behind the best", ...(searched ? ["±", "Deals played out"] : [])];
+  const digits = told.unit === "tries" ? 0 : 2;
   const names = make("tr");
   for (const text of heads) names.append(cell("th", text, text === "Choice" ? "words" : ""));
   const body = make("tbody");
@@ -282,13 +284,15 @@ function drawThought(state) {
     if (isCard(name)) head.append(cardFace(name, "small"));
     if (name === choice) head.append(" done");
     row.append(head);
-    row.append(cell("td", same ? `as good as ${said(same)}` : value === null ? "–" : signed(value.toFixed(2))));
+    row.append(cell("td", same ? `as good as ${said(same)}` : value === null ? "–" : difference(value, digits)));
     if (searched) row.append(cell("td", error === null ? "" : error.toFixed(2)), cell("td", visits ? String(visits) : ""));
     body.append(row);
   }
   const top = make("thead");
   top.append(names);
   table.append(top, body);
+  const caption = make("caption", "", `In ${told.unit}: the best choice has ${difference(0, digits)}.`);
+  table.prepend(caption);
   byId("thought-scroll").replaceChildren(table, ...told.notes.map((note) => make("p", "", note)));
 }
 
@@ -383,6 +387,13 @@ function go(deal, step) {
   draw();
 }
 
+// the deal and the step that the address names, as #3.12; #3 is the beginning of deal 3
+function addressed() {
+  const found = /^#(\d+)(?:\.(\d+))?$/.exec(location.hash);
+  if (!found || Number(found[1]) < 1) return null;
+  return { deal: Number(found[1]) - 1, step: Number(found[2] || 0) };
+}
+
 const moves = {
   forward() {
     if (place.step < lastStep(data.deals[place.deal])) go(place.deal, place.step + 1);
@@ -434,12 +445,16 @@ function begin() {
     event.preventDefault();
     moves[move]();
   });
-  const [deal, step] = location.hash.slice(1).split(".").map(Number);
+  window.addEventListener("hashchange", () => {
+    const wanted = addressed();
+    if (wanted) go(wanted.deal, wanted.step);
+    else draw();  // which puts the address right
+  });
   drawSheet();
   paint();
   byId("main").hidden = false;
-  if (deal >= 1 && step >= 0) go(deal - 1, step);
-  else go(0, 0);
+  const { deal, step } = addressed() || place;
+  go(deal, step);
 }
 
 begin();
