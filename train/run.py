@@ -61,9 +61,9 @@ def _go_on(run: RunDirectory, quiet: bool) -> Counters:
     run.cut_metrics(counters.decisions)
     board = Board(run.path / BOARD if config.report.tensorboard else None, counters.decisions)
     with _progress(quiet) as progress, board:
-        task = progress.add_task(
-            "training", total=config.decisions, completed=counters.decisions, score="", left=""
-        )
+        done = counters.decisions
+        total = _whole_rollouts(config.decisions - done, ppo) + done
+        task = progress.add_task("training", total=total, completed=done, score="", left="")
         if config.max_minutes is not None:
             ppo.hurry = counters.seconds / (60 * config.max_minutes)
         reporter = Reporter(run, config, counters, progress, task, board)
@@ -71,6 +71,12 @@ def _go_on(run: RunDirectory, quiet: bool) -> Counters:
         never = sys.maxsize  # its own log is not used
         ppo.learn(left, reporter, log_interval=never, reset_num_timesteps=False)
     return counters
+
+
+def _whole_rollouts(decisions: int, ppo: SelfPlayPPO) -> int:
+    """Returns how many decisions a number of them takes in whole rollouts."""
+    size = ppo.n_steps * ppo.n_envs
+    return -(-decisions // size) * size
 
 
 def _check_size(config: Config) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from rich.console import Console
 
 from agents import HeuristicAgent
 from ohhell_env.cards import parse_card
@@ -27,7 +28,7 @@ from train.bidding.bids import UNKNOWN
 from train.bidding.calibration import CHANCE, POINTS, TRICKS, calibration, mean_gap
 from train.bidding.cli import look
 from train.bidding.files import write_files
-from train.bidding.report import by_deal
+from train.bidding.report import Report, by_deal
 from train.bidding.shares import as_csv, share
 from train.bidding.tables import RARE, VIEWS, bidding_table, bids_by_place, hand_facts
 from train.tournament.entrants import make_entrants
@@ -131,6 +132,12 @@ def test_search_foretells_tricks() -> None:
 def test_players_that_do_not_explain_are_not_asked() -> None:
     report = look("random", "self", Deals(RULES, 4, 3), 5)
     assert np.isnan(report.bids["worth"]).all()
+    assert not {"calibration.csv", "calibration.png"} & set(report.files())
+
+
+def test_a_player_whose_values_are_right_as_differences_alone_foretells_no_points() -> None:
+    report = look("zoo:universal", "self", Deals(NO_PAY_FOR_MISSES, 4, 3), 5)
+    assert np.isnan(report.bids["worth"]).all() and np.isnan(report.bids["chance"]).all()
     assert not {"calibration.csv", "calibration.png"} & set(report.files())
 
 
@@ -250,6 +257,18 @@ def test_equal_forecasts_share_one_bin() -> None:
     assert [(row["hands"], row["predicted"], row["observed"]) for row in points] == [
         (6, 4.0, 2.5)
     ] * 2
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 40])
+def test_few_bids_have_an_interval_that_can_be(count: int) -> None:
+    """The made rate has Wilson's interval, as in the tables and the plots; it ends at 0 and 100."""
+    own = rows(*({"block": number, "bid": number % 2} for number in range(count)))
+    report = Report(own, RULES, "x", "self", 1, count, 1, 5)
+    console = Console(file=io.StringIO(), width=100)
+    report.show(console)
+    rate, low, high = share(int((own["bid"] == own["tricks"]).sum()), count)
+    told = f"{rate:.1%} ({100 * low:.1f} to {100 * high:.1f})"
+    assert told in console.file.getvalue() and 0.0 <= low <= rate <= high <= 1.0
 
 
 def test_means_by_deal() -> None:

@@ -19,6 +19,7 @@ import agents
 from ohhell_env.errors import OhHellError
 from ohhell_env.rules import Rules
 from train import plots
+from train.bidding.bids import BIDS
 from train.bidding.calibration import CHANCE, POINTS, TRICKS, calibration, main_rows
 from train.bidding.cli import look
 from train.bidding.files import write_files
@@ -58,7 +59,8 @@ def drawn(axes: Axes) -> list[Drawn]:
             assert line is not None and len(bars) == 1
             xs, ys = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
             ends = [s[:, 1] if s.ndim == 2 else [np.nan] * 2 for s in bars[0].get_segments()]
-            found.append([(x, y, *map(float, e)) for x, y, e in zip(xs, ys, ends, strict=True)])
+            every = zip(xs, ys, ends, strict=True)
+            found.append([(x, y, *map(float, e)) for x, y, e in every if not np.isnan(y)])
     return found
 
 
@@ -89,6 +91,57 @@ def test_made_rates_of_a_player(report: Report, by: str) -> None:
     assert axes.get_ylabel() == "bids made" and axes.get_ylim() == (0.0, 1.0)
     assert axes.yaxis.get_major_formatter()(0.25, 0) == "25 %"  # type: ignore[operator]
     assert axes.get_xlabel().startswith({"seat": "place", "bid": "bid"}.get(by, "hand size"))
+
+
+def marks(axes: Axes) -> list[float]:
+    """Returns the marks of the lower axis that are seen."""
+    low, high = axes.get_xlim()
+    return [mark for mark in axes.get_xticks() if low <= mark <= high]
+
+
+@pytest.mark.parametrize("size", [1, 5, 10])
+def test_one_hand_size_is_marked_by_a_whole_number(size: int) -> None:
+    report = look("random", "self", Deals(Rules.preset("oh_pshaw", 3), 5, size), 20)
+    assert marks(plots.made_rates(report)) == [size]
+    assert marks(plots.tricks_off(report)) == [size]
+    for axes in (plots.made_rates(report, "seat"), plots.made_rates(report, "bid")):
+        assert marks(axes) and all(mark == round(mark) for mark in marks(axes))
+    by_bid = marks(plots.tricks_by_bid(report))
+    assert by_bid and all(mark == round(mark) for mark in by_bid)
+    played = run_tournament(["random", "heuristic"], "oh_hell", 10, seed=5, hand_size=size)
+    assert marks(plots.made_rates(played)) == [size]
+
+
+def test_one_measurement_is_marked_by_a_whole_number_of_decisions(tmp_path: Path) -> None:
+    run = counterfactual_run(tmp_path)
+    rows = [{"round": 1, "decisions": 3, "seconds": 30, "over_heuristic": 0.1}]
+    _write(run / "metrics.csv", rows)
+    assert marks(plots.learning_curves([run])) == [3]
+
+
+def test_a_line_is_broken_where_a_value_is_left_out() -> None:
+    counts = {1: 40, 2: 40, 3: 8, 4: 40, 5: 9, 6: 40, 7: 5}
+    bids = np.concatenate([bids_of(size, count) for size, count in counts.items()])
+    axes = plots.made_rates(bids)
+    line = axes.containers[0][0]
+    xs, ys = (np.asarray(each, np.float64) for each in (line.get_xdata(), line.get_ydata()))
+    assert xs.tolist() == [1, 2, 3, 4, 5, 6]
+    assert np.isnan(ys).tolist() == [False, False, True, False, True, False]
+    assert [x for x, *_ in drawn(axes)[0]] == [1, 2, 4, 6]
+    assert labels(axes) == ["n = 160 bids"]
+    by_bid = bids_of(5, 200)
+    by_bid["bid"] = np.repeat([0, 1, 2], [90, 20, 90])
+    line = plots.tricks_by_bid(by_bid).containers[0][0]
+    ys = np.asarray(line.get_ydata(), np.float64)
+    assert np.isnan(ys).tolist() == [False, True, False]
+
+
+def bids_of(size: int, count: int) -> Any:
+    """Returns so many bids of nil in deals of a size, half of which are made."""
+    bids = np.zeros(count, BIDS)
+    bids["hand_size"], bids["place"] = size, 1
+    bids["tricks"][::2] = 1
+    return bids
 
 
 def test_files_and_rows_draw_the_same(report: Report, tmp_path: Path) -> None:

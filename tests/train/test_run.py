@@ -198,7 +198,7 @@ def test_progress_and_time_left_are_shown(
     train(run)
     printed = capsys.readouterr().out
     assert re.search(r"after 768 decisions, points a deal over random [+-]\d\.\d\d ±", printed)
-    assert "768 of 700 decisions" in printed and "0:00:00 left" in printed
+    assert "768 of 768 decisions" in printed and "0:00:00 left" in printed
 
 
 def test_max_minutes_ends_a_run_early(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

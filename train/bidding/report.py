@@ -17,7 +17,7 @@ from ohhell_env.explain import title
 from ohhell_env.rules import Rules
 from train.bidding import calibration as foretold
 from train.bidding import pictures
-from train.bidding.shares import as_csv
+from train.bidding.shares import as_csv, share
 from train.bidding.tables import bidding_table, bids_by_place
 from train.tournament.statistics import interval
 
@@ -103,7 +103,8 @@ class Report:
                 f"{len(own):,}",
                 f"{own['bid'].mean():.2f}",
                 f"{own['tricks'].mean():.2f}",
-                *(_with_half(own, *what) for what in (("made", "{:.1%}"), ("points", "{:.2f}"))),
+                _made_rate(own),
+                _points(own),
             )
         return table
 
@@ -125,12 +126,17 @@ class Report:
         return lines or ["the player does not say what it expects of a bid: nothing to calibrate"]
 
 
-def _with_half(own: Rows, what: str, form: str) -> str:
-    """Returns a mean and half its 95 % interval; a deal counts as one observation."""
-    values = (own["bid"] == own["tricks"]) if what == "made" else own["points"]
-    mean, ends = interval(by_deal(own, values))
-    half = "" if ends is None else f" ±{form.format((ends[1] - ends[0]) / 2)}"
-    return form.format(mean) + half
+def _made_rate(own: Rows) -> str:
+    """Returns the share of the bids that were made, with its 95 % interval: "50.0% (24 to 76)"."""
+    rate, low, high = share(int((own["bid"] == own["tricks"]).sum()), len(own))
+    return f"{rate:.1%} ({100 * low:.1f} to {100 * high:.1f})"
+
+
+def _points(own: Rows) -> str:
+    """Returns the mean points and half their 95 % interval; a deal counts as one observation."""
+    mean, ends = interval(by_deal(own, own["points"]))
+    half = "" if ends is None else f" ±{(ends[1] - ends[0]) / 2:.2f}"
+    return f"{mean:.2f}{half}"
 
 
 def by_deal(own: Rows, values: Any) -> Any:

@@ -41,7 +41,7 @@ def made_rates(
 
     Intervals are Wilson's. A tournament has the same hand played against several fields; such a
     hand counts once in the interval, which errs on the safe side. Rates of fewer than 30 bids are
-    left out.
+    left out, and the line is broken there.
 
     Args:
         source: The bids of a player (a report of ``train.bidding``, its rows, its folder): one
@@ -65,7 +65,7 @@ def made_rates(
     if first + len(lines) > len(COLOURS):
         raise OhHellError(f"{len(COLOURS)} lines can be told apart, got {first + len(lines)}")
     for place, (name, points) in enumerate(lines.items(), start=first):
-        drawn = look.common(points)
+        drawn = look.with_gaps(points)
         said = _with_count(name, sum(point.cases for point in drawn))
         look.draw_line(axes, drawn, COLOURS[place], MARKS[place], label=said)
     axes.set_xlabel(BY[by][1])
@@ -122,7 +122,7 @@ def _times_played(data: dict[str, Any], name: str) -> int:
 def tricks_by_bid(source: Any, *, ax: Axes | None = None) -> Axes:
     """Draws the tricks won by bid, up to four hand sizes, with 95 % intervals by Student's t.
 
-    Means of fewer than 30 hands are left out.
+    Means of fewer than 30 hands are left out, and the line is broken there.
 
     Args:
         source: A report of ``train.bidding``, or its rows.
@@ -141,7 +141,7 @@ def tricks_by_bid(source: Any, *, ax: Axes | None = None) -> Axes:
             _mean_point(bid, own["tricks"][own["bid"] == bid]) for bid in np.unique(own["bid"])
         ]
         label = f"{size} card{'s' if size > 1 else ''}, n = {len(own):,} bids"
-        look.draw_line(axes, look.common(points), COLOURS[place], MARKS[place], label=label)
+        look.draw_line(axes, look.with_gaps(points), COLOURS[place], MARKS[place], label=label)
     highest = max(axes.get_xlim()[1], 1.0)
     axes.plot((0, highest), (0, highest), color="0.4", linestyle="--", label="made")
     axes.set_xlabel("bid (tricks)")

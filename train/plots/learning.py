@@ -54,7 +54,7 @@ def learning_curves(
     for place, (name, points) in enumerate(lines.items()):
         said = f"{name}, n ≤ {points[-1].cases:,} deals a point"
         look.draw_line(axes, points, COLOURS[place], MARKS[place], label=said)
-    look.thousands(axes)
+    look.thousands(axes, whole=over == "decisions")
     axes.set_xlabel(OVER[over])
     axes.set_ylabel(f"points a deal over {against}")
     look.as_written([axes.yaxis.label])

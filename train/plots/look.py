@@ -88,17 +88,24 @@ def percent(axis: Any) -> None:
 
 
 def whole_numbers(axes: Axes) -> None:
-    """Marks whole numbers on the lower axis."""
+    """Marks whole numbers on the lower axis, and nothing between them."""
     from matplotlib.ticker import MaxNLocator
 
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    # it would rather have two marks than whole numbers, where there is one hand size for instance
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
-def thousands(axes: Axes) -> None:
-    """Writes large numbers on the lower axis with commas, and few of them."""
+def thousands(axes: Axes, whole: bool = False) -> None:
+    """Writes large numbers on the lower axis with commas, and few of them.
+
+    Args:
+        axes: The axes.
+        whole: Whether there is nothing between whole numbers.
+    """
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-    axes.xaxis.set_major_locator(MaxNLocator(5))
+    locator = MaxNLocator(5, integer=whole, min_n_ticks=1 if whole else 2)
+    axes.xaxis.set_major_locator(locator)
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
 
 
@@ -118,6 +125,17 @@ def common(points: Sequence[Point]) -> list[Point]:
     return [point for point in points if point.cases >= FEW] or list(points)
 
 
+def with_gaps(points: Sequence[Point]) -> list[Point]:
+    """Returns the values of ``common``, and NaN for those left out between them.
+
+    So a line does not run on where nothing is shown.
+    """
+    kept = common(points)
+    ends = (kept[0].x, kept[-1].x) if kept else (0.0, 0.0)
+    between = [point for point in points if ends[0] <= point.x <= ends[1]]
+    return [point if point in kept else Point(point.x, np.nan, 0) for point in between]
+
+
 def draw_line(
     axes: Axes,
     points: Sequence[Point],
@@ -131,7 +149,7 @@ def draw_line(
 
     Args:
         axes: Where.
-        points: The values, in order.
+        points: The values, in order; NaN is a gap in the line.
         colour: Of all.
         mark: Of the values.
         dash: Style of the line between them; "" for none.
@@ -154,7 +172,7 @@ def draw_line(
         label=label or None,
         zorder=3,
     )
-    few = [point for point in points if point.cases < FEW]
+    few = [point for point in points if point.cases < FEW and np.isfinite(point.y)]
     axes.plot(
         [point.x for point in few],
         [point.y for point in few],

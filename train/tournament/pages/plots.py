@@ -25,6 +25,7 @@ from train.plots.look import (
     draw_rows,
     lay_out_rows,
     percent,
+    whole_numbers,
 )
 
 if TYPE_CHECKING:
@@ -118,8 +119,6 @@ def curves(
     """
 
     def draw(figure: Figure) -> None:
-        from matplotlib.ticker import MaxNLocator
-
         axes = figure.add_axes((0.145, 0.16, 0.8, 0.8))
         for number, points in enumerate(lines):
             dash = _DASHES[number % len(_DASHES)]
@@ -130,7 +129,7 @@ def curves(
         axes.set_ylim(-0.02, 1.02)
         axes.grid(axis="y", linewidth=0.6)
         if ticks is None:
-            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+            whole_numbers(axes)
         else:
             axes.set_xticks(list(ticks), list(ticks.values()))
         percent(axes.yaxis)
