@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from ohhell_env import __version__
 from ohhell_env.cli import Command, Program
 
@@ -25,4 +23,4 @@ PROGRAM = Program(
 main = PROGRAM.run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    PROGRAM.end()

@@ -13,12 +13,13 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, NoReturn, cast
 
 import typer
 
 from ohhell_env.compiling import tell_of_compiling
 from ohhell_env.errors import OhHellError, nearest, shown, shown_path
+from ohhell_env.interrupts import begin_command, heard_once, say_stopped
 
 USER_ERROR = 2
 """Exit status after a user's mistake."""
@@ -57,7 +58,19 @@ class Program:
         Args:
             args: The arguments after the program's name; None: those of this process.
         """
-        words = list(sys.argv[1:] if args is None else args)
+        begin_command()
+        with heard_once():
+            status = self._run(list(sys.argv[1:] if args is None else args))
+            if status == STOPPED:
+                say_stopped()
+            return status
+
+    def end(self) -> NoReturn:
+        """Runs the command that this process was started for, and ends it with its status."""
+        with heard_once(for_good=True):
+            sys.exit(self.run())
+
+    def _run(self, words: list[str]) -> int:
         try:
             app = self.build(words[0] if words else None)
             tell_of_compiling()

@@ -5,8 +5,6 @@ A run that is stopped with Ctrl-C ends with status 130 and can be resumed.
 
 from __future__ import annotations
 
-import sys
-
 from ohhell_env import __version__
 from ohhell_env.cli import Command, Program
 
@@ -32,4 +30,4 @@ PROGRAM = Program(
 main = PROGRAM.run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    PROGRAM.end()

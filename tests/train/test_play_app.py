@@ -208,7 +208,7 @@ def test_a_hint_is_what_the_adviser_says_and_changes_nothing() -> None:
         await until(pilot, lambda: isinstance(app.screen, TextScreen))
         await pilot.pause()
         text = shown(app)
-        assert "Hint by heuristic" in text and "expected points" in text
+        assert "Hint by heuristic" in text and "points behind the best choice" in text
         assert all(line.strip() in text for line in advice.text.splitlines())
         await press(app, pilot, "escape")
         assert len(app.screen_stack) == 1 and match.game.state.tobytes() == before

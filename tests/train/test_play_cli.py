@@ -21,7 +21,7 @@ from tests.test_layering import ROOT, places, tops
 from train.__main__ import main
 from train.play.cli import set_up
 from train.play.match import Match
-from train.play.plain import PlainGame
+from train.play.plain import HELP, PlainGame
 
 PAGE = (ROOT / "docs" / "play.md").read_text(encoding="utf-8")
 Output = pytest.CaptureFixture[str]
@@ -70,19 +70,21 @@ def test_every_command_line_by_line() -> None:
     words = [*"vhtsru?", "KX", *first, "t", "u", "v", "u", "u", "q"]
     said = talk(match, words)
     text = "\n".join(said)
-    assert f"heuristic (expected points): {match.hint().text}" in text  # type: ignore[union-attr]
+    assert f"heuristic: {match.hint().text}" in text  # type: ignore[union-attr]
     for line in (
         "You: bid -, won 0, needs -, score 0",
         "No trick has been played yet.",
         "No deal is over yet.",
         "Custom rules; 3 players",
         "There is nothing to take back.",
-        "'KX' is nothing that can be done now.",
+        "'KX' is no move or command here; ? lists the commands.",
         f"You bid {first[0]}",
         f"You: bid {first[0]}, won 0, needs",
         "Back at your last decision.",
     ):
         assert line in text, line
+    assert text.count(HELP) == 2, "at the beginning and after ?"
+    assert "(points behind the best choice)" in text
     assert re.search(r"Trick 1: .*; \S+.* wins? it", text)
     assert text.count("Back at your last decision.") == 2 and match.moves < 3
 

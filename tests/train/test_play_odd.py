@@ -48,7 +48,7 @@ def test_titles_are_only_text() -> None:
     match = table(house(3, 2))
 
     async def script(app: PlayApp, pilot: Pilot[None]) -> None:
-        await app.push_screen(TextScreen("Hint by runs/[/x]", "3", "[/y] of [b]"))
+        await app.push_screen(TextScreen("Hint by runs/[/x]", "[/y] of [b]"))
         await pilot.pause()
         assert "Hint by runs/[/x]" in shown(app) and "[/y] of [b]" in shown(app)
         await app.push_screen(SheetScreen("Sheet [/x]", [], match.names))
@@ -136,7 +136,7 @@ def test_letters_that_a_stream_does_not_have(monkeypatch: pytest.MonkeyPatch) ->
     command = "play --rules up_and_down_the_river --against random --adviser heuristic --seed 1"
     assert main(command.split()) == 0
     said = out.buffer.getvalue().decode("ascii")
-    assert "is nothing that can be done now" in said
+    assert "is no move or command here" in said
     assert said.rstrip().endswith("Stopped before the end of the game.")
 
 

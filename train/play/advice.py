@@ -27,20 +27,10 @@ class Advice:
     """What it says, in its own words."""
     thought: Thought
     """The same as a record keeps it."""
-    meaning: str
-    """What the numbers in it are."""
 
 
 Observation = dict[str, NDArray[np.int8]]
 """The person's own "observation" and "action_mask"."""
-
-
-_MEANINGS = {
-    "points": "expected points",
-    "relative": "expected points over the others",
-    "win": "expected share of the win",
-}
-"""What the values of an explanation are, by its objective."""
 
 
 class Adviser:
@@ -86,8 +76,7 @@ class Adviser:
         """
         try:
             told = self._player.explain(observation)
-            meaning = _MEANINGS.get(getattr(told, "objective", ""), "")
-            return Advice(int(told.chosen), str(told), plain_thought(told), meaning)
+            return Advice(int(told.chosen), str(told), plain_thought(told))
         except OhHellError:
             raise
         except (Exception, SystemExit) as error:

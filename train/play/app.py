@@ -6,10 +6,12 @@ message, so that the match is touched by the app's own thread alone.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
+import functools
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -23,6 +25,7 @@ from textual.widgets import Footer, Markdown, RichLog, Static
 
 from ohhell_env.errors import OhHellError
 from ohhell_env.explain import title
+from ohhell_env.interrupts import is_closing
 from train.play import panels
 from train.play.advice import Advice, Observation
 from train.play.match import Match
@@ -254,7 +257,7 @@ class PlayApp(App[None]):
         elif message.advice and self._asks_for(message.observation):
             self.match.keep(message.advice)
             title = f"Hint by {self.match.adviser}"
-            self.push_screen(TextScreen(title, message.advice.text, message.advice.meaning))
+            self.push_screen(TextScreen(title, message.advice.text))
         self._show()
 
     def _asks_for(self, observation: Observation) -> bool:
@@ -300,5 +303,32 @@ class PlayApp(App[None]):
             self._warning = "The game is not kept (no --record). q again quits."
             self._show()
             return
+        is_closing()  # a key that was pressed once more must not break into it
         self.match.close()  # also ends a program that still thinks
         self.exit()
+
+
+@contextlib.contextmanager
+def any_bytes() -> Iterator[None]:
+    """Keeps bytes that are no UTF-8, in a paste for instance, from ending the table.
+
+    Textual reads the terminal with a decoder that raises an error, in a thread of its own.
+    """
+    try:
+        from textual.drivers import linux_driver as driver
+    except ImportError:  # on Windows there are no bytes to be decoded
+        yield
+        return
+    strict = getattr(driver, "getincrementaldecoder", None)
+    if strict is None:
+        yield
+        return
+
+    def lenient(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
+        return functools.partial(strict(encoding), "replace")
+
+    driver.getincrementaldecoder = lenient  # pyright: ignore[reportPrivateImportUsage]
+    try:
+        yield
+    finally:
+        driver.getincrementaldecoder = strict  # pyright: ignore[reportPrivateImportUsage]

@@ -16,11 +16,12 @@ from typing import Annotated
 
 import typer
 
-from ohhell_env.cli import printable
+from ohhell_env.cli import STOPPED, printable
 from ohhell_env.cli_rules import parse_changes
 from ohhell_env.envs.arguments import check_seat
 from ohhell_env.errors import OhHellError, RulesError, shown
 from ohhell_env.game import Game
+from ohhell_env.interrupts import has_said
 from ohhell_env.rules import Rules, as_rules
 from train.play.advice import Adviser
 from train.play.match import Match
@@ -89,13 +90,19 @@ def play(
     match = set_up(
         chosen, named, seat, seed, episode, hand_size, practice, adviser, record, name or []
     )
+    stopped = False
     try:
         with _ended_softly():
             show(match)
+    except KeyboardInterrupt:
+        stopped = True
     finally:
         match.close()
     for line in farewell(match):
         typer.echo(line)
+    if stopped:
+        has_said()
+        raise typer.Exit(STOPPED)
 
 
 def set_up(
@@ -228,14 +235,15 @@ def _line_by_line(match: Match) -> None:
 def _table(pace: float) -> Callable[[Match], None]:
     """Returns what shows the table; asked for before anything begins, since Textual may lack."""
     try:
-        from train.play.app import PlayApp
+        from train.play.app import PlayApp, any_bytes
     except ModuleNotFoundError as error:
         raise OhHellError(
             f'the table needs {error.name}: pip install -e ".[train]" in the clone; or add --plain'
         ) from None
 
     def show(match: Match) -> None:
-        PlayApp(match, pace).run()
+        with any_bytes():
+            PlayApp(match, pace).run()
 
     return show
 

@@ -106,7 +106,7 @@ class PlainGame:
         wanted = plain_name(word, self.match.sight.table.rules.pack)
         chosen = [each for each in self.match.sight.choices if each.name == wanted]
         if not chosen:
-            self._write(f"{shown(word)} is nothing that can be done now. {HELP}")
+            self._write(f"{shown(word)} is no move or command here; ? lists the commands.")
         elif chosen[0].problem:
             self._write(f"{chosen[0].problem}.")
         else:
@@ -131,8 +131,7 @@ class PlainGame:
             self._write(f"{error}")
             return
         if advice is not None:
-            meaning = f" ({advice.meaning})" if advice.meaning else ""
-            self._write(f"{self.match.adviser}{meaning}: {advice.text}")
+            self._write(f"{self.match.adviser}: {advice.text}")
 
     def _undo(self) -> None:
         if not self.match.practice:

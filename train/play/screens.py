@@ -31,20 +31,18 @@ class TextScreen(ModalScreen[None]):
     Args:
         title: What it is, on the frame.
         text: The text, or what shows it.
-        note: What it means, on the lower edge of the frame.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = CLOSE
 
-    def __init__(self, title: str, text: str | Content | Widget, note: str = "") -> None:
+    def __init__(self, title: str, text: str | Content | Widget) -> None:
         super().__init__()
-        self._title, self._text, self._note = title, text, note
+        self._title, self._text = title, text
 
     def compose(self) -> ComposeResult:
         """Puts the text into its frame."""
         with VerticalScroll(classes="paper") as paper:
             paper.border_title = Content(self._title)  # a plain string would be read as markup
-            paper.border_subtitle = Content(self._note)
             text = self._text
             yield text if isinstance(text, Widget) else Static(text, markup=False)
         yield Footer()

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 
 from ohhell_env.errors import OhHellError
+from ohhell_env.interrupts import has_said
 from train.tournament import watch
 from train.tournament.config import TournamentConfig
 from train.tournament.entrants import EntrantLike
@@ -254,6 +255,7 @@ class _Watched:
                 f"stopped after {done:,} of {total:,} tables; they are kept in {self._out}, the "
                 "same command goes on"
             )
+            has_said()
 
 
 def _live_table(standings: Standings) -> Table:

@@ -284,7 +284,8 @@ def _ways(name: str, player: Any) -> Ways:
         )
     if ways.layout_name not in LAYOUTS:
         raise OhHellError(
-            f"entrant {shown_path(name)!r} wants the layout {shown(ways.layout_name)} of observations; "
+            f"entrant {shown_path(name)!r} wants the layout "
+            f"{shown(ways.layout_name)} of observations; "
             f"{nearest(ways.layout_name[:80], LAYOUTS)}"
         )
     return ways
@@ -357,11 +358,13 @@ def begin(name: str, player: Any, rules: Rules) -> None:
 def _check_name(name: str, made: list[Entrant]) -> None:
     if any(name == other.name for other in made):
         raise OhHellError(
-            f"two entrants are called {shown_path(name)!r}; give one another name: second={shown_path(name)}"
+            f"two entrants are called {shown_path(name)!r}; give one another name: "
+            f"second={shown_path(name)}"
         )
     if "|" in name or not name or not name.isprintable():
         raise OhHellError(
-            f"an entrant's name must be printable, not empty, and without '|', got {shown_path(name)!r}"
+            f"an entrant's name must be printable, not empty, and without '|', got "
+            f"{shown_path(name)!r}"
         )
 
 

@@ -1,0 +1,76 @@
+"""Ctrl-C on the command line: the first one stops a command, the next ones let it put things away.
+
+A key that is pressed three times, or held down, would otherwise break into what the first press has
+set off: files that are being written, players that are being ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+_PATIENCE = 2.0
+"""Seconds after a Ctrl-C before another one counts, for a command that does not come to its end."""
+
+
+class _State:
+    """What is known of the command that runs."""
+
+    since = -math.inf
+    """When the last Ctrl-C that counted came, by the monotonic clock."""
+    said = False
+    """Whether the command itself has said what it leaves behind."""
+
+
+def stop_once(number: int = signal.SIGINT, frame: object = None) -> None:
+    """Raises KeyboardInterrupt, unless it did so just before; a handler of SIGINT."""
+    now = time.monotonic()
+    if now - _State.since >= _PATIENCE:
+        _State.since = now
+        raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def heard_once(for_good: bool = False) -> Iterator[None]:
+    """Handles Ctrl-C by ``stop_once``; where something else handles it, nothing changes.
+
+    Args:
+        for_good: Whether it stays so afterwards, until the process has ended.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    _State.since = -math.inf
+    signal.signal(signal.SIGINT, stop_once)
+    try:
+        yield
+    finally:
+        if not for_good:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def is_closing() -> None:
+    """Notes that a command has begun to end: a Ctrl-C that comes now is one too many."""
+    _State.since = time.monotonic()
+
+
+def begin_command() -> None:
+    """Notes that a command begins, which has said nothing yet."""
+    _State.said = False
+
+
+def has_said() -> None:
+    """Notes that the command that is stopped has said what it leaves behind."""
+    _State.said = True
+
+
+def say_stopped() -> None:
+    """Says that a command was stopped, unless it has said more about it."""
+    if not _State.said:
+        print("stopped", file=sys.stderr)

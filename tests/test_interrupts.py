@@ -1,0 +1,233 @@
+"""Ctrl-C, once and again and again: a command ends with one line, and puts away what it holds."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ohhell_env import interrupts
+from ohhell_env.cli import STOPPED
+from ohhell_env.record import load
+
+ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
+
+SLOW_TO_CLOSE = """
+import sys, time, types
+from pathlib import Path
+from ohhell_env.cli import Command, Program
+from ohhell_env.interrupts import has_said
+
+def work():
+    try:
+        print("begun", flush=True)
+        time.sleep(60)
+    finally:
+        time.sleep(0.3)
+        Path("kept.txt").write_text("whole")
+        if SAYS:
+            print("stopped; 3 rounds are kept")
+            has_said()
+
+sys.modules["work"] = types.SimpleNamespace(work=work)
+sys.argv = ["work", "work"]
+Program("python -m work", "", "1", {"work": Command("work:work", "Works.")}).end()
+"""
+
+
+def started(*words: str, folder: Path) -> subprocess.Popen[str]:
+    """Starts a Python command that Ctrl-C stops, whoever runs the tests."""
+    # a child of a process that ignores it, as a job in the background does, would ignore it, too
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(
+            [sys.executable, *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=folder,
+            env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def stop(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """Presses Ctrl-C three times in a tenth of a second; returns what is said from then on."""
+    for _ in range(3):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.03)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == STOPPED, err
+    assert "Traceback" not in out + err and "KeyboardInterrupt" not in out + err
+    return out, err
+
+
+def wait_for(process: subprocess.Popen[str], there: Callable[[], object]) -> None:
+    until = time.monotonic() + 300
+    while not there():
+        assert process.poll() is None and time.monotonic() < until, process.communicate(timeout=9)
+        time.sleep(0.05)
+
+
+def wait_for_line(process: subprocess.Popen[str], words: str) -> None:
+    assert process.stdout is not None
+    for line in process.stdout:
+        if words in line:
+            return
+    raise AssertionError(process.communicate(timeout=9))
+
+
+@pytest.mark.parametrize("says", [False, True])
+def test_what_is_put_away_is_put_away_whole(tmp_path: Path, says: bool) -> None:
+    process = started("-c", SLOW_TO_CLOSE.replace("SAYS", str(says)), folder=tmp_path)
+    wait_for_line(process, "begun")
+    said = ("stopped; 3 rounds are kept\n", "") if says else ("", "stopped\n")
+    assert stop(process) == said
+    assert (tmp_path / "kept.txt").read_text() == "whole"
+
+
+def test_a_command_that_does_not_end_can_be_stopped_once_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(interrupts.time, "monotonic", lambda: now[0])
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with interrupts.heard_once():
+            assert signal.getsignal(signal.SIGINT) is interrupts.stop_once
+            with pytest.raises(KeyboardInterrupt):
+                interrupts.stop_once()
+            interrupts.stop_once()
+            now[0] += 10.0
+            with pytest.raises(KeyboardInterrupt):
+                interrupts.stop_once()
+            now[0] += 10.0
+            interrupts.is_closing()
+            interrupts.stop_once()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        with interrupts.heard_once(), pytest.raises(KeyboardInterrupt):
+            interrupts.stop_once()  # another command, whatever became of the one before
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        with interrupts.heard_once():
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN, "somebody else's choice"
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_play_keeps_the_game(tmp_path: Path) -> None:
+    words = "-m train play --plain --against random --adviser heuristic --seed 3 --record g.json"
+    process = started(*words.split(), folder=tmp_path)
+    wait_for_line(process, "Your bid (")
+    assert process.stdin is not None
+    process.stdin.write("1\n")
+    process.stdin.flush()
+    wait_for_line(process, "Your card (")
+    out, err = stop(process)
+    assert err == "" and out.startswith(
+        "Stopped before the end of the game.\nThe game is in g.json"
+    )
+    assert [1 for _, bid in load(tmp_path / "g.json")["deals"][0]["bids"]], (
+        "in the middle of a deal"
+    )
+
+
+def test_a_tournament_keeps_what_was_played(tmp_path: Path) -> None:
+    words = "-m train tournament random heuristic --deals 1000000 --unit 20 --out t"
+    process = started(*words.split(), folder=tmp_path)
+    wait_for(process, lambda: list((tmp_path / "t").glob("*.sqlite*")))
+    out, err = stop(process)
+    assert err == "" and re.search(
+        r"\nstopped after [\d,]+ of [\d,]+ tables; they are kept", "\n" + out
+    )
+
+
+def test_bidding_says_that_it_was_stopped(tmp_path: Path) -> None:
+    words = "-X importtime -m train bidding search --deals 1000000"
+    process = started(*words.split(), folder=tmp_path)
+    assert process.stderr is not None
+    for line in process.stderr:  # the last module that the command imports
+        if "train.bidding.cli" in line:
+            break
+    time.sleep(1.0)
+    out, err = stop(process)
+    assert out == "" and err.splitlines()[-1] == "stopped"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("config", ["counterfactual", "quick_ppo", "distill"])
+def test_training_says_how_to_go_on(tmp_path: Path, config: str) -> None:
+    path = ROOT / "configs" / "train" / f"{config}.yaml"
+    process = started(*f"-m train fit --config {path} --out run".split(), folder=tmp_path)
+    wait_for(process, (tmp_path / "run" / "config.yaml").exists)
+    time.sleep(5.0)
+    out, err = stop(process)
+    assert err == "" and out.splitlines()[-1].startswith("stopped; ")
+    assert out.count("stopped") == 1 and out.rstrip().endswith("python -m train resume run")
+
+
+@pytest.mark.parametrize("face", ["plain", "table"])
+def test_bytes_that_are_no_letters(tmp_path: Path, face: str) -> None:
+    """In a real terminal: typed line by line, and pasted into the table."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    words = "-m train play --against random --adviser heuristic --seed 4"
+    words += " --plain" if face == "plain" else ""
+    child = subprocess.Popen(
+        [sys.executable, *words.split()],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        cwd=tmp_path,
+        env=os.environ
+        | {"PYTHONPATH": str(ROOT), "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"},
+        start_new_session=True,
+    )
+    os.close(theirs)
+    seen = b""
+
+    def read(until: bytes) -> None:
+        nonlocal seen
+        seen, end = b"", time.monotonic() + 120
+        while until not in seen:
+            assert select.select([ours], [], [], max(end - time.monotonic(), 0))[0], seen
+            seen += os.read(ours, 65536)
+
+    try:
+        if face == "plain":
+            read(b"Your bid (")
+            os.write(ours, b"\xff\xc3(\xed\xa0\x80 \x00\xf0\x9f\n")
+            read(b"is no move or command here")
+            read(b"Your bid (")
+            os.write(ours, b"q\n")
+            read(b"Stopped before the end")
+        else:
+            read(b"press its key")
+            os.write(ours, b"\x1b[200~\xff\xfe\xc3(\x1b[201~\x80\xff")
+            time.sleep(0.5)
+            os.write(ours, b"\xf0\x9f")  # the beginning of a letter
+            os.write(ours, b"s")
+            read(b"Score sheet")
+            os.write(ours, b"\x1b")
+            time.sleep(1.0)
+            os.write(ours, b"q")
+            read(b"q again")
+            os.write(ours, b"q")
+            read(b"Stopped before the end")
+        assert child.wait(60) == 0
+        assert b"Traceback" not in seen and b"UnicodeDecodeError" not in seen
+    finally:
+        child.kill()
+        child.wait()
+        os.close(ours)
