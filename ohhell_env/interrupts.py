@@ -40,7 +40,8 @@ def heard_once(for_good: bool = False) -> Iterator[None]:
     """Handles Ctrl-C by ``stop_once``; where something else handles it, nothing changes.
 
     Args:
-        for_good: Whether it stays so afterwards, until the process has ended.
+        for_good: Whether the process ends with it, so that nothing is put back; one that was
+            stopped hears no Ctrl-C from then on.
     """
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
@@ -53,6 +54,8 @@ def heard_once(for_good: bool = False) -> Iterator[None]:
     finally:
         if not for_good:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+        elif _State.since > -math.inf:  # Python itself would take the handler away before it ends
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def is_closing() -> None:
