@@ -245,7 +245,8 @@ class TwoPartAgent(Agent):
                 "a player of two parts must know the rules to explain itself: call begin(rules, "
                 "seat) before explain()"
             )
-        plain = explain_values({}, self.rules, np.flatnonzero(mask).tolist(), chosen)
+        legal = np.flatnonzero(mask).tolist()
+        plain = explain_values({}, self.rules, legal, chosen, ends={}, calibrated=False)
         note = f"{self.names[name] or part.kind} {_DOES[name]}, and cannot say what it thinks"
         return dataclasses.replace(plain, method="none", notes=(note,))
 
