@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 _IDLE, _ASKING, _DONE = b"i", b"a", b"d"
@@ -23,17 +22,25 @@ def keep(path: str | Path) -> None:
     _files[:] = [os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)]
 
 
-@contextlib.contextmanager
-def asking(name: str) -> Iterator[None]:
-    """Notes that an entrant is being asked, made, begun or closed, while the context lasts."""
-    if not _files:
-        yield
-        return
-    _write(_ASKING + name.encode("utf-8", "replace")[:_LONGEST] + b"\0")
-    try:
-        yield
-    finally:
-        _write(_IDLE)
+class asking:  # noqa: N801 (stands behind `with`, and is made for every question)
+    """Notes that an entrant is being asked, made, begun or closed, while the context lasts.
+
+    Args:
+        name: Its name.
+    """
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        if _files:
+            _write(_ASKING + self._name.encode("utf-8", "replace")[:_LONGEST] + b"\0")
+
+    def __exit__(self, *_: object) -> None:
+        if _files:
+            _write(_IDLE)
 
 
 def done() -> None:

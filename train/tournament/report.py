@@ -80,23 +80,31 @@ def over(data: dict[str, Any], name: str) -> tuple[float, Ends] | None:
     With a challenger that is what it has over the challenger, which sat alone against it: the mean
     of the others at its table would be made of its own copies, too. None: the challenger itself.
     """
-    row, challenger = data["entrants"][name], data["challenger"]
-    if challenger is None:
-        ci95 = row["difference_ci95"]
-        return row["difference"], ci95 and (ci95[0], ci95[1])
-    if name == challenger:
+    found, key, sign = _ranked_by(data, name)
+    if found is None:
         return None
-    pair = data["pairs"][f"{challenger}|{name}"]
-    ci95 = pair["ci95"]
-    return 0.0 - pair["difference"], ci95 and (0.0 - ci95[1], 0.0 - ci95[0])
+    ci95 = found[key]
+    ends = None if ci95 is None else (sign * ci95[0] + 0.0, sign * ci95[1] + 0.0)
+    return sign * found["difference"] + 0.0, ends if ends is None or sign > 0 else ends[::-1]
+
+
+def _ranked_by(data: dict[str, Any], name: str) -> tuple[dict[str, Any] | None, str, int]:
+    """Returns where the difference of `over` stands, the key of its interval, and its sign."""
+    challenger = data["challenger"]
+    if challenger is None:
+        return data["entrants"][name], "difference_ci95", 1
+    if name == challenger:
+        return None, "", 1
+    pair = data["pairs"].get(f"{challenger}|{name}")
+    return (data["entrants"][name], "difference_ci95", 1) if pair is None else (pair, "ci95", -1)
 
 
 def ranking(data: dict[str, Any]) -> list[str]:
     """Returns the names of the entrants, the best first; see `over`."""
 
     def key(name: str) -> tuple[float, str]:
-        found = over(data, name)
-        return (0.0 if found is None else -found[0]), name
+        found, _, sign = _ranked_by(data, name)
+        return (0.0 if found is None else -sign * found["difference"]), name
 
     return sorted(data["entrants"], key=key)
 
