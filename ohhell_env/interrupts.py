@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 
 _PATIENCE = 2.0
 """Seconds after a Ctrl-C before another one counts, for a command that does not come to its end."""
@@ -36,7 +36,7 @@ def stop_once(number: int = signal.SIGINT, frame: object = None) -> None:
 
 
 @contextlib.contextmanager
-def heard_once(for_good: bool = False) -> Iterator[None]:
+def heard_once(for_good: bool = False) -> Generator[None]:
     """Handles Ctrl-C by ``stop_once``; where something else handles it, nothing changes.
 
     Args:

@@ -232,7 +232,7 @@ def test_what_was_expected_before_is_mixed_in() -> None:
         player.begin(game.rules)
         assert isinstance(player, SearchAgent)
         told = player.explain(view(game), word=word)
-        expected = {t.action: t.value for t in heuristic(game).thoughts}
+        expected = {t.action: t.value or 0.0 for t in heuristic(game).thoughts}
         mixed = {
             t.action: (12 * t.value + 80 * expected[t.action]) / 92
             for t in told.thoughts

@@ -360,7 +360,7 @@ def test_a_table_is_no_wider_than_a_notebook(browser: Any, tmp_path: Path, width
     browser.get(file.as_uri())
     box = find(browser, "svg").rect
     assert box["width"] == pytest.approx(min(760, width - 16), abs=1)
-    wide, high = map(float, (find(browser, "svg").get_attribute("viewBox") or "").split()[2:])
+    wide, high = map(float, find(browser, "svg").get_dom_attribute("viewBox").split()[2:])
     assert box["height"] == pytest.approx(box["width"] * high / wide, abs=2)
 
 

@@ -264,11 +264,11 @@ def test_few_bids_have_an_interval_that_can_be(count: int) -> None:
     """The made rate has Wilson's interval, as in the tables and the plots; it ends at 0 and 100."""
     own = rows(*({"block": number, "bid": number % 2} for number in range(count)))
     report = Report(own, RULES, "x", "self", 1, count, 1, 5)
-    console = Console(file=io.StringIO(), width=100)
-    report.show(console)
+    text = io.StringIO()
+    report.show(Console(file=text, width=100))
     rate, low, high = share(int((own["bid"] == own["tricks"]).sum()), count)
     told = f"{rate:.1%} ({100 * low:.1f} to {100 * high:.1f})"
-    assert told in console.file.getvalue() and 0.0 <= low <= rate <= high <= 1.0
+    assert told in text.getvalue() and 0.0 <= low <= rate <= high <= 1.0
 
 
 def test_means_by_deal() -> None:
