@@ -438,20 +438,25 @@ def marked(folder: Path) -> dict[str, Path]:
     return {file.name.removeprefix("node-"): Path(file.read_text()) for file in found}
 
 
-@pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """One for all tests, for its machines compile the engine anew in their copy of the clone.
+
+    The last test takes one of them away.
+    """
     pytest.importorskip("ray")
     cluster_utils = importlib.import_module("ray.cluster_utils")
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    node = {"num_cpus": 1, "num_gpus": 0, "object_store_memory": 80_000_000}
-    cluster = cluster_utils.Cluster(
-        initialize_head=True, head_node_args={**node, "include_dashboard": False}
-    )
-    try:
-        cluster.add_node(**node)
-        yield cluster
-    finally:
-        cluster.shutdown()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        node = {"num_cpus": 1, "num_gpus": 0, "object_store_memory": 80_000_000}
+        cluster = cluster_utils.Cluster(
+            initialize_head=True, head_node_args={**node, "include_dashboard": False}
+        )
+        try:
+            cluster.add_node(**node)
+            yield cluster
+        finally:
+            cluster.shutdown()
 
 
 @pytest.mark.slow
