@@ -80,6 +80,8 @@ def weigh_bids(row, rules, models, values, notes, noted):
         sure = min(sure, sure_tricks(sight))
         start_later(sight, row, rules, models, sight.left, work)
         _add_bids(row, rules, models, sight, work, space, notes, noted, values)
+    if not known:
+        values /= last - first + 1  # each suit is as likely to be trump
     return sure
 
 

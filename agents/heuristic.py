@@ -18,7 +18,6 @@ from agents.policy import heuristic_action
 from agents.view import view_to_row
 from ohhell_env import schedule
 from ohhell_env.engine.caching import entry
-from ohhell_env.engine.kernel import trump_known
 from ohhell_env.engine.layout import BID_BASE, NUM_BIDS, Phase, Rows, compile_rules, new_games
 from ohhell_env.errors import IllegalActionError
 from ohhell_env.observation import LAYOUTS, Layout, layout_of
@@ -195,10 +194,7 @@ def _weigh(view, mask, sections, rules, models, scratch, values):
         card_values(row, rules[0], models[0], values[:64])
         return 0
     bids = values[BID_BASE : BID_BASE + NUM_BIDS]
-    sure = bid_values(row, rules[0], models[0], bids)
-    if not row.blind and not trump_known(row, rules[0]):
-        bids /= rules[0].num_suits  # they are sums over the suits that may be trump
-    return sure
+    return bid_values(row, rules[0], models[0], bids)
 
 
 @entry

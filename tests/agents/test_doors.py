@@ -212,7 +212,7 @@ def test_players_without_a_checkpoint_need_no_more_than_the_environment(tmp_path
     lines = done.stdout.splitlines()
     assert len(lines) == 6
     assert all("pip install safetensors" in line for line in lines[:4])
-    assert all("install ohhell-env[train]" in line for line in lines[4:])
+    assert all('pip install -e ".[train]"' in line for line in lines[4:])
 
 
 def test_a_package_that_a_player_needs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

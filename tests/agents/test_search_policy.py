@@ -116,7 +116,11 @@ def test_p77_hidden_cards_never_change_a_decision(
 
 
 def test_what_it_expects_of_cards_counts(folder: Path) -> None:
-    """With a prior of a million worlds the search does what the player alone would do."""
+    """With a prior of a million worlds the search does what the player alone would do.
+
+    Where that is a matter of billionths (the better kept of two cards that do the same now), a few
+    worlds may still decide.
+    """
     alone = agents.load(folder)
     alone.begin(SEVEN)
     kinds = {"card_prior": 1e6, "prior": 1e6}
@@ -127,8 +131,11 @@ def test_what_it_expects_of_cards_counts(folder: Path) -> None:
     apart = 0
     for tables in states(SEVEN, agents.make("heuristic"), steps=40, tables=2):
         seen = tables.observations, tables.action_masks
-        own = alone.act_batch(*seen)
-        assert (searcher.act_batch(*seen) == own).all()
+        own, searched = alone.act_batch(*seen), searcher.act_batch(*seen)
+        for place in np.flatnonzero(own != searched).tolist():
+            view = {"observation": seen[0][place], "action_mask": seen[1][place]}
+            behind = {each.action: each.difference for each in alone.explain(view).thoughts}
+            assert -1e-6 < behind[int(searched[place])] < 0
         apart += int((plain.act_batch(*seen) != own).sum())
     assert apart > 0
 

@@ -152,7 +152,7 @@ RICH: dict[str, Any] = {
     "ppo": {"epochs": 1, "minibatch": 64},
     "opponents": {"random": 0.1, "past": 0.6, "others": {"heuristic": 0.1}},
     "pool": {"every": 250, "size": 3, "draw": "pfsp"},
-    "report": {"every": 1000, "deals": 4, "against": ["random", "past"]},
+    "report": {"every": 1000, "deals": 16, "against": ["random", "past"]},
 }
 
 

@@ -67,8 +67,8 @@ def among(name: object, names: Sequence[str]) -> str:
     """Returns a hint for an unknown entrant: the nearest names, or some; long ones are cut."""
     short = [each[:80] for each in names]
     more = f" and {len(short) - _NAMED} more" if len(short) > _NAMED else ""
-    hint = nearest(str(name)[:80], short)
-    return hint if hint.startswith("did") else nearest(str(name)[:80], short[:_NAMED]) + more
+    hint = nearest(name, short)
+    return hint if hint.startswith("did") else nearest(name, short[:_NAMED]) + more
 
 
 def pairings(design: str, entrants: int, challenger: int | None = None) -> list[tuple[int, int]]:

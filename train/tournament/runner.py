@@ -166,7 +166,7 @@ def _check_executor(executor: str | None, workers: int, address: str | None) -> 
     if executor not in EXECUTORS:
         raise OhHellError(
             f"executor: 'inline', 'processes' or 'ray' is wanted, got {shown(executor)}; "
-            f"{nearest(str(executor)[:80], EXECUTORS)}"
+            f"{nearest(executor, EXECUTORS)}"
         )
     if executor == "inline" and workers > 1:
         raise OhHellError(f"executor 'inline' plays in this process, got workers={workers}")
