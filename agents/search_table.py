@@ -141,11 +141,15 @@ def policy_one(games, rules, models):
 def expect(games, rules, models, plan, tally):
     """Notes what the policy expects of each action, and leaves out those that it finds hopeless.
 
-    Where it does not weigh them all, because one is plain to it, its expectation does not count.
+    So is a bid of fewer tricks than are sure, whatever a correction adds to it. Where it does not
+    weigh them all, because one is plain to it, its expectation does not count.
     """
     values, told, most = np.empty(BID_BASE + NUM_BIDS), tally[0], -math.inf
+    least = np.int64(0)
     if games[VIEW].phase == _BID:
-        bid_values(games[VIEW], rules[0], models[0], values[BID_BASE:])
+        sure = bid_values(games[VIEW], rules[0], models[0], values[BID_BASE:])
+        if told.actions[told.count - 1] >= BID_BASE + sure:  # or the hook leaves no other
+            least = np.int64(BID_BASE + sure)
     else:
         card_values(games[VIEW], rules[0], models[0], values[:BID_BASE])
     for place in range(told.count):
@@ -154,11 +158,13 @@ def expect(games, rules, models, plan, tally):
             told.prior[:] = 0.0
             plan[0].prior = 0.0
             return
-        most = max(most, told.prior[place])
+        if told.actions[place] >= least:
+            most = max(most, told.prior[place])
     for place in range(told.count):
-        if told.prior[place] < most - _HOPELESS * plan[0].price:
+        behind = most - told.prior[place]
+        if behind > _HOPELESS * plan[0].price or told.actions[place] < least:
             told.alive[place] = 0
-            told.behind[place] = most - told.prior[place]
+            told.behind[place] = max(behind, 0.0)
 
 
 @entry

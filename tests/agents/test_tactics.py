@@ -19,7 +19,7 @@ from ohhell_env.game import Game
 from ohhell_env.rules import Rules
 from tests.agents.views import view
 
-PLAYERS = ("heuristic", "search:worlds=200")
+PLAYERS = ("heuristic", "search:worlds=200", "zoo:universal", "search:policy=zoo:universal")
 NO_TRUMP = {"trump": {"method": "none"}}
 HOOK = {"bidding": {"hook": "last_bidder"}}
 MUST_TRUMP = {"play": {"void": "must_trump"}}
