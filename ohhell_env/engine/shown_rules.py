@@ -118,6 +118,19 @@ def _fingerprint(rules: Rules) -> list[int]:
     return [half for byte in digest[: _FINGERPRINT // 2] for half in divmod(byte, 16)]
 
 
+def _largest_hand(rules: Rules) -> list[int]:
+    """Returns the largest hand of the game where deals to come depend on it, though it is over."""
+    needed = rules.trump.no_trump_deals == "largest" or rules.tie_break == "extra_deals"
+    return [max(schedule.hand_sizes(rules))] if needed else []
+
+
+def _first_blind(rules: Rules) -> list[int]:
+    if rules.blind_one_card != "first":
+        return []
+    blind = [place for place, plan in enumerate(schedule.deal_plans(rules), start=1) if plan.blind]
+    return wide_pairs(blind[:1]).tolist()
+
+
 _MOST_NUMBERS = 14
 _NUMBERS = tuple(f.name for f in fields(Scoring) if field_types(Scoring)[f.name] is int)
 
@@ -171,6 +184,18 @@ RULE_FEATURES = (
     _one_of("tie_break", 6),
     _one_of("settlement.kind", 4),
     _pair("hard_score_bonus"),
+    RuleFeature(
+        "schedule",
+        1,
+        "the largest hand, where no_trump_deals is largest or ties are settled by extra deals",
+        _largest_hand,
+    ),
+    RuleFeature(
+        "blind_one_card: first",
+        2,
+        "the number of the blind deal, from 1, as a wide pair",
+        _first_blind,
+    ),
 )
 """The settings that a universal observation shows, in order."""
 

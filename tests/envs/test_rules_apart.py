@@ -394,3 +394,33 @@ def test_the_tables_name_every_value() -> None:
     room = {name: length for name, _, length in sections("oh_hell", "universal")}
     assert sum(lengths) == room["rules"] == RULE_FEATURES_WIDTH
     assert "points of this deal" in section_table("oh_hell", "universal")
+
+
+LATER: dict[str, tuple[dict[str, Any], list[int], list[int]]] = {
+    "largest": ({"trump.no_trump_deals": "largest"}, [7, 4, 5], [5, 4, 5]),
+    "first blind": ({"blind_one_card": "first"}, [1, 2, 1], [2, 2, 1]),
+    "extra deals": ({"tie_break": "extra_deals"}, [1, 2, 3, 3, 3], [1, 6, 3, 3, 3]),
+}
+"""Settings, and two schedules whose deals to come differ for what has been dealt before."""
+
+
+@pytest.mark.parametrize("name", LATER)
+@pytest.mark.parametrize("players", range(2, 9))
+def test_deals_to_come_are_told_apart_when_what_decides_them_is_over(
+    name: str, players: int
+) -> None:
+    settings, *both = LATER[name]
+    games: list[Game] = []
+    for sizes in both:
+        rules = Rules(players=players).replace(
+            **{"schedule": {"shape": "explicit", "sizes": sizes}, **settings}
+        )
+        game = Game(rules, seed=1)
+        while game.deal < (2 if name == "extra deals" else 1):
+            game.apply(game.legal_actions()[0])
+        games.append(game)
+    one, other = games
+    for field in (*LUCK, "scores", "bid_totals", "exact_bids", "trump_source"):
+        other.state[field] = one.state[field]
+    looks = [look(game, game.seat, "universal")[0] for game in games]
+    assert looks[0] != looks[1]
