@@ -20,7 +20,7 @@ import numpy as np
 
 from agents.base import Actions, Agent, Bytes, Words
 from agents.saved import AgentPath, is_there
-from ohhell_env.errors import OhHellError, nearest, shown, shown_path
+from ohhell_env.errors import OhHellError, described, nearest, shown, shown_path
 from ohhell_env.players import called
 from ohhell_env.rules import RulesLike
 
@@ -125,7 +125,9 @@ def make_imported(spec: str, seed: int | None = None) -> Agent:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # also what ends programs and tasks: SystemExit, CancelledError
-        raise OhHellError(f"player {shown_path(spec)!r} cannot be made: {_named(error)}") from error
+        raise OhHellError(
+            f"player {shown_path(spec)!r} cannot be made: {described(error)}"
+        ) from error
     if isinstance(player, Agent):
         return player
     try:
@@ -141,7 +143,7 @@ def _import(spec: str, module: str) -> Any:
         missing = error.name or ""
         if module != missing and not module.startswith(missing + "."):
             raise OhHellError(
-                f"player {shown_path(spec)!r} cannot be imported: {_named(error)}"
+                f"player {shown_path(spec)!r} cannot be imported: {described(error)}"
             ) from error
         raise OhHellError(
             f"player {shown_path(spec)!r}: there is no module {shown(missing)} on Python's path"
@@ -151,7 +153,7 @@ def _import(spec: str, module: str) -> Any:
         raise
     except BaseException as error:
         raise OhHellError(
-            f"player {shown_path(spec)!r} cannot be imported: {_named(error)}"
+            f"player {shown_path(spec)!r} cannot be imported: {described(error)}"
         ) from error
 
 
@@ -203,7 +205,3 @@ def _digest(cls: type) -> str:
 
 def _is_player(player: Any) -> bool:
     return any(callable(getattr(player, name, None)) for name in ("act", "act_batch"))
-
-
-def _named(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"

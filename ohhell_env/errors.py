@@ -86,6 +86,23 @@ def shown(value: object) -> str:
     return _cut(text)
 
 
+def described(error: BaseException) -> str:
+    """Returns kind and message of an error that others' code has raised, whatever it is.
+
+    Its class and its message are code of theirs too, and may raise in their turn.
+
+    >>> described(ValueError("no idea"))
+    'ValueError: no idea'
+    """
+    kind = _NAME_OF_TYPE(type(error))
+    try:
+        return f"{kind}: {error}"
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return f"{kind}: (its message cannot be read)"
+
+
 def shown_path(path: object) -> str:
     """Returns a path or a command line as a message shows it: of a very long one both ends."""
     text = str(path)
@@ -97,6 +114,10 @@ def shown_path(path: object) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 3]}..."
+
+
+_NAME_OF_TYPE = type.__dict__["__name__"].__get__
+"""The name of a class as Python has it, whatever the class itself says."""
 
 
 class _Short(reprlib.Repr):

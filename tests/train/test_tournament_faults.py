@@ -63,6 +63,32 @@ class UnreadableBase(BaseException):
         raise asyncio.CancelledError
 
 
+class OddWords(str):
+    """A message that cannot be put into another one."""
+
+    def __format__(self, _: str) -> str:
+        raise SystemExit(3)
+
+
+class OddlyToldError(Exception):
+    """Its message is no plain text."""
+
+    def __str__(self) -> str:
+        return OddWords("odd")
+
+
+class Nameless(type):
+    """Classes that do not say what they are called."""
+
+    @property
+    def __name__(cls) -> str:  # type: ignore[override]
+        raise ZeroDivisionError("no name")
+
+
+class NamelessError(Exception, metaclass=Nameless):
+    """Its class raises when it is asked for its name."""
+
+
 class NoArray:
     """Breaks where NumPy looks at it."""
 
@@ -94,6 +120,8 @@ BROKEN: dict[str, tuple[Callable[[Any], Any], str]] = {
     "base": (raises(BaseException("all")), "BaseException: all"),
     "group": (raises(BaseExceptionGroup("g", [SystemExit(1)])), "BaseExceptionGroup: g"),
     "unreadable base": (raises(UnreadableBase()), "UnreadableBase: (its message cannot be read)"),
+    "oddly told": (raises(OddlyToldError()), "OddlyToldError: odd"),
+    "nameless": (raises(NamelessError("all")), "NamelessError: all"),
     "stop": (raises(StopIteration(1)), "StopIteration: 1"),
     "endless": (raises(RecursionError("deep")), "RecursionError: deep"),
     "illegal": (lambda masks: (masks == 0).argmax(axis=1), "which is not legal"),

@@ -18,7 +18,7 @@ from train.tournament.scratch import PREFIX, clear_left_behind, scratch_folder
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="processes are other things there")
 
 BOTS = """
-import ctypes, os, signal, time
+import ctypes, os, signal, threading, time
 
 class Good:
     asked = 0
@@ -51,6 +51,22 @@ class NotMade(Good):
 class Closes(Good):
     def close(self):
         os._exit(0)
+
+class Forks(Good):
+    forked = False
+
+    def end(self):
+        if not self.forked:
+            type(self).forked = True
+            os.fork()
+
+class LeavesThreads(Good):
+    started = False
+
+    def end(self):
+        if not self.started:
+            type(self).started = True
+            threading.Thread(target=time.sleep, args=(600,)).start()
 
 class Hangs(Good):
     def end(self):
@@ -113,6 +129,30 @@ def test_a_player_that_ends_nothing_plays_as_ever(tmp_path: Path) -> None:
     assert status == 2
     assert errors.startswith("error: player 'bots:Goood': bots has no class 'Goood'")
     assert len(errors.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("bot", "workers"),
+    [
+        ("Forks", "1"),
+        ("LeavesThreads", "1"),
+        pytest.param("Forks", "2", marks=pytest.mark.slow),
+        pytest.param("LeavesThreads", "2", marks=pytest.mark.slow),
+    ],
+)
+def test_copies_and_threads_that_a_player_leaves_change_nothing(
+    bot: str, workers: str, tmp_path: Path
+) -> None:
+    """A copy of the process does not go on with the tournament, and no thread is waited for."""
+    results = tmp_path / "out" / "results.json"
+    written = []
+    for name in ("Good", bot):
+        words = (f"other=bots:{name}", "heuristic", "--workers", workers, "--fresh")
+        status, out, errors = ran(tmp_path, *words)
+        assert (status, errors) == (0, "")
+        assert out.count("written: ") == 1
+        written.append(results.read_bytes())
+    assert written[0] == written[1]
 
 
 @pytest.mark.slow

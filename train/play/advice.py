@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ohhell_env.errors import OhHellError, shown
+from ohhell_env.errors import OhHellError, described, shown
 from ohhell_env.game import Game
 from ohhell_env.observation import LAYOUTS, layout_of
 from ohhell_env.players import resolve
@@ -80,7 +80,7 @@ class Adviser:
         except OhHellError:
             raise
         except (Exception, SystemExit) as error:
-            raise OhHellError(f"{self.name} cannot say: {type(error).__name__}: {error}") from error
+            raise OhHellError(f"{self.name} cannot say: {described(error)}") from error
 
     def close(self) -> None:
         """Ends what the player holds."""

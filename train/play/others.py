@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ohhell_env.cli import printable
 from ohhell_env.envs.opponents import Opponent, Opponents
-from ohhell_env.errors import OhHellError
+from ohhell_env.errors import OhHellError, described
 from ohhell_env.game import Game
 from ohhell_env.rules import Rules
 
@@ -66,7 +66,7 @@ class Others:
         except OhHellError:
             raise
         except (Exception, SystemExit) as error:
-            raise PlayerError(f"a player cannot begin: {_described(error)}") from error
+            raise PlayerError(f"a player cannot begin: {described(error)}") from error
 
     def question(self, game: Game, move: int) -> Question:
         """Returns what the seat to act is to be asked.
@@ -97,7 +97,7 @@ class Others:
         except OhHellError as error:
             why = str(error)
         except (Exception, SystemExit) as error:
-            why = _described(error)
+            why = described(error)
         raise PlayerError(f"seat {question.seat} ({player.name}) failed: {why}")
 
     def _player(self, seat: int) -> Opponent:
@@ -110,7 +110,3 @@ class Others:
 
 
 _TABLE = np.zeros(1, np.int64)  # the only one
-
-
-def _described(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"

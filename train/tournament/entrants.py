@@ -27,7 +27,7 @@ from agents.base import Agent
 from agents.engine_players import HEURISTIC, OUTSIDE, RANDOM
 from agents.models import new_models
 from ohhell_env.engine.layout import Rows, engine_rows
-from ohhell_env.errors import OhHellError, nearest, shown, shown_path
+from ohhell_env.errors import OhHellError, described, nearest, shown, shown_path
 from ohhell_env.observation import LAYOUTS
 from ohhell_env.rules import Rules
 from train.tournament.last_asked import asking
@@ -240,13 +240,7 @@ def _nothing() -> None:
 
 def _described(error: BaseException) -> str:
     """Returns kind and message of an error, short and whatever it is."""
-    try:
-        text = str(error)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
-        text = "(its message cannot be read)"
-    return _printable(f"{type(error).__name__}: {text}")[:_LONGEST]
+    return _printable(described(error))[:_LONGEST]
 
 
 def _printable(text: str) -> str:

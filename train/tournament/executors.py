@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.program import end_all
-from ohhell_env.errors import OhHellError, shown, shown_path
+from ohhell_env.errors import OhHellError, described, shown, shown_path
 from ohhell_env.rules import Rules
 from train.tournament import last_asked
 from train.tournament.entrants import EntrantLike, make_entrants
@@ -248,7 +248,7 @@ def sendable(error: BaseException) -> BaseException:
         return KeyboardInterrupt()
     if isinstance(error, OhHellError):
         return OhHellError(str(error))
-    return OhHellError(f"a worker process failed: {type(error).__name__}: {error}")
+    return OhHellError(f"a worker process failed: {described(error)}")
 
 
 def _pickled(wishes: Sequence[EntrantLike]) -> bytes:

@@ -25,20 +25,26 @@ def keep(path: str | Path) -> None:
 class asking:  # noqa: N801 (stands behind `with`, and is made for every question)
     """Notes that an entrant is being asked, made, begun or closed, while the context lasts.
 
+    A copy of the process that the entrant makes with ``os.fork`` ends here with the context: it
+    must not go on with the tournament beside the process itself.
+
     Args:
         name: Its name.
     """
 
-    __slots__ = ("_name",)
+    __slots__ = ("_name", "_process")
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self._process = os.getpid()
 
     def __enter__(self) -> None:
         if _files:
             _write(_ASKING + self._name.encode("utf-8", "replace")[:_LONGEST] + b"\0")
 
     def __exit__(self, *_: object) -> None:
+        if os.getpid() != self._process:
+            os._exit(0)
         if _files:
             _write(_IDLE)
 

@@ -15,9 +15,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 from agents.imported import is_import
+from agents.program import end_all
 from agents.saved import is_there
 from ohhell_env.errors import OhHellError
 from train.tournament import last_asked
@@ -80,7 +81,16 @@ def _run(note: str) -> None:
 
     status = PROGRAM.run()
     last_asked.done()
-    sys.exit(status)
+    _end(status)
+
+
+def _end(status: int) -> NoReturn:
+    """Ends this process at once: a player's threads would be waited for, and may never end."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # a player has closed it
+            stream.flush()
+    end_all()
+    os._exit(status)
 
 
 @contextlib.contextmanager
