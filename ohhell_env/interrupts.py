@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import signal
 import sys
 import threading
 import time
 from collections.abc import Generator
+from types import FrameType
 
 _PATIENCE = 2.0
 """Seconds after a Ctrl-C before another one counts, for a command that does not come to its end."""
+_AGAIN = 0.05  # seconds after which a Ctrl-C that came where nothing can be raised comes again
 
 
 class _State:
@@ -27,12 +30,30 @@ class _State:
     """Whether the command itself has said what it leaves behind."""
 
 
-def stop_once(number: int = signal.SIGINT, frame: object = None) -> None:
+def stop_once(number: int = signal.SIGINT, frame: FrameType | None = None) -> None:
     """Raises KeyboardInterrupt, unless it did so just before; a handler of SIGINT."""
+    if _is_called_by_compiler(frame):
+        again = threading.Timer(_AGAIN, os.kill, (os.getpid(), number))
+        again.daemon = True
+        again.start()
+        return
     now = time.monotonic()
     if now - _State.since >= _PATIENCE:
         _State.since = now
         raise KeyboardInterrupt
+
+
+def _is_called_by_compiler(frame: FrameType | None) -> bool:
+    """Returns whether LLVM waits for a Python function that it has called.
+
+    What is raised there is printed and lost, and what it was compiling stays half done. A Ctrl-C
+    while machine code is made is heard there, as Python looks at signals in its own functions only.
+    """
+    while frame is not None:
+        if frame.f_code.co_name.startswith("_raw_object_cache_"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 @contextlib.contextmanager

@@ -44,6 +44,28 @@ Program("python -m work", "", "1", {"work": Command("work:work", "Works.")}).end
 """
 
 
+WHILE_IT_COMPILES = """
+import os, signal, time
+import numba
+from numba.core.codegen import CPUCodeLibrary
+from ohhell_env.interrupts import heard_once
+
+compiled = CPUCodeLibrary._object_compiled_hook.__func__
+
+def pressed(cls, *data):
+    os.kill(os.getpid(), signal.SIGINT)
+    return compiled(cls, *data)
+
+CPUCodeLibrary._object_compiled_hook = classmethod(pressed)
+with heard_once():
+    try:
+        numba.njit(lambda number: number + 1)(1)
+        time.sleep(30)
+    except KeyboardInterrupt:
+        print("stopped")
+"""
+
+
 def started(*words: str, folder: Path) -> subprocess.Popen[str]:
     """Starts a Python command that Ctrl-C stops, whoever runs the tests."""
     # a child of a process that ignores it, as a job in the background does, would ignore it, too
@@ -95,6 +117,13 @@ def test_what_is_put_away_is_put_away_whole(tmp_path: Path, says: bool) -> None:
     said = ("stopped; 3 rounds are kept\n", "") if says else ("", "stopped\n")
     assert stop(process) == said
     assert (tmp_path / "kept.txt").read_text() == "whole"
+
+
+def test_it_is_heard_after_machine_code_is_made(tmp_path: Path) -> None:
+    """What is raised in the midst of that, where LLVM calls Python, would be lost."""
+    process = started("-c", WHILE_IT_COMPILES, folder=tmp_path)
+    out, err = process.communicate(timeout=120)
+    assert (out, err) == ("stopped\n", "")
 
 
 def test_a_command_that_does_not_end_can_be_stopped_once_more(
