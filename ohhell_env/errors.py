@@ -79,9 +79,11 @@ def shown(value: object) -> str:
     """
     try:
         text = _SHORT.repr(value)
-    except Exception:  # an object's own repr may fail, and Python writes out no number so long
-        whole = isinstance(value, int)
-        kind = "number of thousands of digits" if whole else f"value of type {type(value).__name__}"
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # an object's own repr may raise anything; numbers may be too long
+        whole, name = isinstance(value, int), _NAME_OF_TYPE(type(value))
+        kind = "number of thousands of digits" if whole else f"value of type {name}"
         text = f"a {kind}"
     return _cut(text)
 

@@ -420,6 +420,16 @@ def test_an_answer_of_a_wrong_form_is_named(door: Door, answer: Any) -> None:
     assert len(str(caught.value)) < 600
 
 
+def test_an_answer_that_ends_programs_when_it_is_shown_is_named() -> None:
+    class Leaves:
+        def __repr__(self) -> str:
+            raise SystemExit(0)
+
+    env: Any = gymnasium.make(ID, **SETTINGS, opponents=lambda *_: Leaves(), seat=0)
+    with pytest.raises(IllegalActionError, match="answered a value of type Leaves"):
+        env.reset(seed=1, options={"dealer": 0})
+
+
 def test_a_single_table_waits_for_a_reset_after_an_opponents_mistake() -> None:
     """The next step would otherwise be made in the opponent's place."""
     env: Any = gymnasium.make(ID, **SETTINGS, opponents=lambda *_: 51, seat=0)
