@@ -59,11 +59,11 @@ def make(spec: str | Path, seed: int | None = None, **settings: Any) -> Agent:
 
     Args:
         spec: A name ("random", "heuristic", "search", "search:worlds=50,inference=false": see
-            ``SearchSettings``), a trained player that comes along ("zoo:universal"), a player of
-            two parts ("parts:bids=heuristic,cards=zoo:universal": see ``read_parts``), the path of
-            a checkpoint or a saved player, a Python
-            class ("module:Class", whose code then runs), or a program with its arguments
-            ("process:./my_bot --level 3", "process:time_limit_ms=2000:./my_bot --level 3").
+            ``SearchSettings``), a trained player that ships with the project ("zoo:universal"), a
+            player of two parts ("parts:bids=heuristic,cards=zoo:universal": see ``read_parts``),
+            the path of a checkpoint or a saved player, a Python class ("module:Class", whose code
+            then runs), or a program with its arguments ("process:./my_bot --level 3",
+            "process:time_limit_ms=2000:./my_bot --level 3").
         seed: Starts the player's own random numbers; None: taken from the system.
         settings: Of a program: ``time_limit_ms`` and ``start_limit_ms``, see ``ProcessAgent``;
             of "search": see ``SearchSettings``. They may stand in the spec, too.
@@ -122,7 +122,7 @@ def _make_parts(text: str, seed: int | None) -> TwoPartAgent:
     except OhHellError as error:
         for agent in made.values():
             agent.close()
-        raise type(error)(f"player {(TWO_PARTS + text)[:80]!r}: {error}") from None
+        raise type(error)(f"player {shown(TWO_PARTS + text)}: {error}") from None
     return TwoPartAgent(**made, seed=seed, names=names)
 
 
@@ -163,7 +163,7 @@ def load_part(path: AgentPath, seed: int | None = None) -> Agent:
         kind = read_state(path).get("type")
         if not isinstance(kind, str) or kind not in AGENTS:
             raise CheckpointError(
-                f"{path}: holds a player of type {kind!r:.80}; {' or '.join(AGENTS)} is known"
+                f"{path}: holds a player of type {shown(kind)}; {' or '.join(AGENTS)} is known"
             )
         agent = AGENTS[kind].load(path)
         if seed is None:
@@ -177,7 +177,7 @@ def load_part(path: AgentPath, seed: int | None = None) -> Agent:
             return known.load(path, seed=seed)
     if kind != LEARNED:
         raise CheckpointError(
-            f"{path / CARD}: holds a player of kind {str(kind)[:80]!r}; "
+            f"{path / CARD}: holds a player of kind {shown(kind)}; "
             f"{CounterfactualAgent.kind!r} and {LEARNED!r} are known, and {TwoPartAgent.kind!r}"
         )
     try:

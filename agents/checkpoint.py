@@ -96,7 +96,7 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
     card = read_card(path)
     if kind_of(card) != LEARNED:
         raise CheckpointError(
-            f"{path / CARD}: a player of kind {str(kind_of(card))[:80]!r}, {LEARNED!r} is wanted"
+            f"{path / CARD}: a player of kind {shown(kind_of(card))}, {LEARNED!r} is wanted"
         )
     try:
         return _assemble(path, card)
@@ -111,14 +111,14 @@ def _assemble(path: Path, card: dict[str, Any]) -> Checkpoint:
     weights = read_weights(path, card["weights_sha256"], tensor_sizes(layout, hidden))
     told = card["network"]["told_rules"]
     if type(told) is not bool:
-        raise CheckpointError(f"{file}: told_rules {str(told)[:80]!r}; true or false is allowed")
+        raise CheckpointError(f"{file}: told_rules {shown(told)}; true or false is allowed")
     network = Network(layout, hidden, fresh=False, rules=rules if told else None)
     network.load_state_dict({name: torch.from_numpy(value) for name, value in weights.items()})
     network.requires_grad_(False)
     part = card.get("part", WHOLE)
     if part not in (WHOLE, BIDS, CARDS):
         raise CheckpointError(
-            f"{file}: part {str(part)[:80]!r}; {WHOLE!r}, {BIDS!r} or {CARDS!r} is allowed"
+            f"{file}: part {shown(part)}; {WHOLE!r}, {BIDS!r} or {CARDS!r} is allowed"
         )
     return Checkpoint(network, rules, layout.name, card["hand_size"], part)
 
@@ -154,7 +154,7 @@ def _hidden(file: Path, network: dict[str, Any]) -> tuple[int, ...]:
     fits = isinstance(hidden, list) and 1 <= len(hidden) <= _MAX_LAYERS
     if not fits or not all(type(width) is int and 1 <= width <= _MAX_WIDTH for width in hidden):
         raise CheckpointError(
-            f"{file}: hidden layers {str(hidden)[:80]!r}; 1 to {_MAX_LAYERS} widths of 1 to "
+            f"{file}: hidden layers {shown(hidden)}; 1 to {_MAX_LAYERS} widths of 1 to "
             f"{_MAX_WIDTH} are allowed"
         )
     return tuple(hidden)

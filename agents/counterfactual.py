@@ -24,7 +24,7 @@ from agents.heuristic import HeuristicAgent
 from agents.models import MODELS, new_models
 from agents.saved import AgentPath, as_path
 from ohhell_env.engine.layout import Rows
-from ohhell_env.errors import CheckpointError
+from ohhell_env.errors import CheckpointError, shown
 
 INPUTS = "reckoning-1"
 """Name of what the models are told; when ``chances.py`` or ``evidence.py`` change, so must it."""
@@ -90,12 +90,11 @@ class CounterfactualAgent(HeuristicAgent):
         card = read_card(path)
         if kind_of(card) != cls.kind:
             raise CheckpointError(
-                f"{path / CARD}: a player of kind {str(kind_of(card))[:80]!r}, {cls.kind!r} is "
-                "wanted"
+                f"{path / CARD}: a player of kind {shown(kind_of(card))}, {cls.kind!r} is wanted"
             )
         if card.get("inputs") != INPUTS:
             raise CheckpointError(
-                f"{path / CARD}: its networks are told {str(card.get('inputs'))[:80]!r}, this "
+                f"{path / CARD}: its networks are told {shown(card.get('inputs'))}, this "
                 f"library tells {INPUTS!r}; train it anew"
             )
         about = card.get("trained")

@@ -211,7 +211,7 @@ def read_weights(path: Path, digest: Any, sizes: Sizes) -> Weights:
 def _check_weights(file: Path, weights: Weights, sizes: Sizes) -> None:
     for name in sorted(sizes.keys() ^ weights.keys()):
         problem = "is missing" if name in sizes else "does not belong there"
-        raise CheckpointError(f"{file}: the tensor {name[:80]!r} {problem}")
+        raise CheckpointError(f"{file}: the tensor {shown(name)} {problem}")
     for name, value in weights.items():
         if value.dtype != np.float32 or value.shape != tuple(sizes[name]):
             raise CheckpointError(

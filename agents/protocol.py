@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from ohhell_env.actions import BID_BASE
 from ohhell_env.cards import card_name
+from ohhell_env.errors import shown
 from ohhell_env.observation import decode
 from ohhell_env.rules import Rules
 
 PROTOCOL = 1
 """Version of the protocol: programs are told in the hello."""
 HELLO = {"type": "hello", "protocol": PROTOCOL}
-_SHOWN = 80
-"""Characters of a wrong line that an error message shows."""
 
 Choices = dict[str | int, int]
 """The legal answers, cards or numbers, and the action code of each."""
@@ -136,13 +135,13 @@ def read_action(line: bytes, number: int, legal: Choices) -> int:
     """
     answer = _object(line)
     if type(answer.get("id")) is not int or answer["id"] != number:
-        raise AnswerError(f"answered with id {answer.get('id')!r} to request {number}")
+        raise AnswerError(f"answered with id {shown(answer.get('id'))} to request {number}")
     if "action" not in answer:
         raise AnswerError(f'answered {_quoted(line)}, without an "action"')
     action = answer["action"]
     if type(action) not in (int, str) or action not in legal:
         allowed = ", ".join(map(str, legal))
-        raise IllegalAnswerError(f"answered {action!r:.{_SHOWN}}, which is not legal: {allowed}")
+        raise IllegalAnswerError(f"answered {shown(action)}, which is not legal: {allowed}")
     return legal[action]
 
 
@@ -157,5 +156,4 @@ def _object(line: bytes) -> dict[str, Any]:
 
 
 def _quoted(line: bytes) -> str:
-    text = line.decode("utf-8", "replace")
-    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
+    return shown(line.decode("utf-8", "replace"))

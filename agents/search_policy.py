@@ -16,7 +16,7 @@ from agents.folders import kind_of, read_card
 from agents.models import fitted
 from agents.saved import as_path
 from ohhell_env.engine.layout import Rows, engine_rows
-from ohhell_env.errors import CheckpointError, OhHellError, shown_path
+from ohhell_env.errors import CheckpointError, OhHellError, shown, shown_path
 
 HEURISTIC_POLICY = "heuristic"
 
@@ -63,7 +63,7 @@ def _load(setting: str) -> CounterfactualAgent:
     kind = kind_of(read_card(place))
     if kind != CounterfactualAgent.kind:
         raise CheckpointError(
-            f"a player of kind {str(kind)[:80]!r} is too slow to play deals out; a checkpoint of "
+            f"a player of kind {shown(kind)} is too slow to play deals out; a checkpoint of "
             f"kind {CounterfactualAgent.kind!r} or {HEURISTIC_POLICY!r} is wanted"
         )
     return CounterfactualAgent.load(place)

@@ -25,14 +25,13 @@ from agents.explanation import Explanation, explain_values
 from agents.folders import BIDS, CARD, CARDS, kind_of, read_card, replacing, write_card
 from agents.saved import AgentPath, as_path, is_there, plain_state, restore
 from ohhell_env.actions import BID_BASE
-from ohhell_env.errors import CheckpointError, IllegalActionError, OhHellError
+from ohhell_env.errors import CheckpointError, IllegalActionError, OhHellError, shown
 from ohhell_env.observation import Layout, layout_of
 from ohhell_env.rules import Rules, RulesLike
 
 PREFIX = "parts:"
 PARTS = (BIDS, CARDS)
 _NEXT = re.compile(r"(bids|cards)=")
-_SHOWN = 80  # letters of a user's text in a message
 _LONGEST = 1000  # letters of a name that is read from a file
 _DOES = {BIDS: "bids", CARDS: "plays the cards"}
 _USAGE = (
@@ -64,7 +63,7 @@ def read_parts(text: str) -> dict[str, str]:
     while place <= len(text) and len(found) < 3:
         begins = _NEXT.match(text, place)
         if begins is None:
-            raise _misread(text, f"a part is wanted at {text[place:][:_SHOWN]!r}")
+            raise _misread(text, f"a part is wanted at {shown(text[place:])}")
         part = begins[1]
         end = _end_of(text, begins.end())
         name = text[begins.end() : end]
@@ -92,13 +91,13 @@ def _end_of(text: str, start: int) -> int:
         depth += (text[place] == "[") - (text[place] == "]")
         if depth == 0:
             if text[place + 1 : place + 2] not in ("", ","):
-                raise _misread(text, f"a comma is wanted at {text[place + 1 :][:_SHOWN]!r}")
+                raise _misread(text, f"a comma is wanted at {shown(text[place + 1 :])}")
             return place + 1
     raise _misread(text, "a square bracket is not closed")
 
 
 def _misread(text: str, why: str) -> OhHellError:
-    return OhHellError(f"player {(PREFIX + text)[:_SHOWN]!r}: {why}; {_USAGE}")
+    return OhHellError(f"player {shown(PREFIX + text)}: {why}; {_USAGE}")
 
 
 class TwoPartAgent(Agent):
@@ -297,8 +296,7 @@ class TwoPartAgent(Agent):
         card = read_card(path)
         if kind_of(card) != cls.kind:
             raise CheckpointError(
-                f"{path / CARD}: a player of kind {str(kind_of(card))[:_SHOWN]!r}, {cls.kind!r} is "
-                "wanted"
+                f"{path / CARD}: a player of kind {shown(kind_of(card))}, {cls.kind!r} is wanted"
             )
         about = card.get("parts")
         if not isinstance(about, dict) or not all(isinstance(about.get(p), dict) for p in PARTS):
@@ -356,8 +354,8 @@ def _part_in(
     part = load_part(place, seed)
     if _identity(part) != about.get("fingerprint"):
         raise CheckpointError(
-            f"{place}: is another player ({_identity(part)[:_SHOWN]}) than the one that {path} was "
-            f"saved with ({str(about.get('fingerprint'))[:_SHOWN]}); put that one back, or save "
+            f"{place}: is another player ({shown(_identity(part))}) than the one that {path} was "
+            f"saved with ({shown(about.get('fingerprint'))}); put that one back, or save "
             "the player anew"
         )
     return part
@@ -365,10 +363,10 @@ def _part_in(
 
 def _put_together(path: Path, name: str, about: Mapping[str, Any], names: Mapping[str, str]) -> str:
     """Returns what to do about a part that no checkpoint can hold."""
-    called = names[name] or str(about.get("kind"))[:_SHOWN]
+    called = names[name] or str(about.get("kind"))
     specs = [f"{p}={names[p] or 'PLAYER' if p == name else path / p}" for p in PARTS]
     return (
-        f"{path}: {called[:_SHOWN]!r} {_DOES[name]}, and is code of its own, which loading a "
+        f"{path}: {shown(called)} {_DOES[name]}, and is code of its own, which loading a "
         f"checkpoint does not run; if you trust it: agents.make({PREFIX + ','.join(specs)!r})"
     )
 

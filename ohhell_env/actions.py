@@ -66,9 +66,7 @@ def trump_action(suit: str, pack: Pack = STANDARD_PACK) -> Action:
     if name == "NT":
         return TRUMP_BASE + _MOST_SUITS
     if name not in pack.suits:
-        raise NotationError(
-            f"{str(suit)[:80]!r} is no trump suit; allowed: {', '.join(pack.suits)}, NT"
-        )
+        raise NotationError(f"{shown(suit)} is no trump suit; allowed: {', '.join(pack.suits)}, NT")
     return TRUMP_BASE + pack.suits.index(name)
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, cast
 
-from ohhell_env.errors import NotationError
+from ohhell_env.errors import NotationError, shown
 
 Thought = dict[str, Any]
 """One thought, with the keys that this module's docstring lists."""
@@ -118,4 +118,4 @@ def _list(data: Any, where: str) -> list[Any]:
 
 
 def _refuse(where: str, wanted: str, got: Any) -> NoReturn:
-    raise NotationError(f"{where}: {wanted} is wanted, got {got!r:.80}")
+    raise NotationError(f"{where}: {wanted} is wanted, got {shown(got)}")

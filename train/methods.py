@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ohhell_env.errors import RulesError, nearest
+from ohhell_env.errors import RulesError, nearest, shown
 from ohhell_env.rules import Rules
 from train import run as ppo
 from train.config import Config
@@ -152,7 +152,7 @@ def load_settings(path: Path, changes: Mapping[str, Any]) -> Any:
     """
     name = changes.get("method", read_settings(path).get("method", "ppo"))
     if not isinstance(name, str) or name not in METHODS:
-        raise RulesError(f"{path}: method: {nearest(str(name), METHODS)}, got {str(name)[:80]!r}")
+        raise RulesError(f"{path}: method: {nearest(str(name), METHODS)}, got {shown(name)}")
     return METHODS[name].settings.load(path, changes)
 
 

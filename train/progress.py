@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import agents
 from agents.base import Agent
-from ohhell_env.errors import OhHellError, RulesError
+from ohhell_env.errors import OhHellError, RulesError, shown
 from ohhell_env.rules import Rules
 from train.tournament.entrants import begin, make_entrants
 from train.tournament.figures import differences
@@ -88,7 +88,7 @@ def warn_of_faults(field: str, found: Difference) -> None:
     """
     if found.fault:
         warnings.warn(
-            f"points over {field[:80]!r} are not what they seem: "
+            f"points over {shown(field)} are not what they seem: "
             f"{'the field' if found.by_field else 'the newest player'} made mistakes, in whose "
             f"place random moves were played; the first: {found.fault[:200]}",
             stacklevel=3,

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 import agents
 import ohhell_env
 from agents.base import write_whole
-from ohhell_env.errors import CheckpointError, RulesError
+from ohhell_env.errors import CheckpointError, RulesError, shown
 from train.locks import InUseError, only_here
 
 CONFIG, VERSIONS, LOCK, START = "config.yaml", "versions.json", ".lock", "start"
@@ -100,8 +100,8 @@ class RunFolder:
         for name, then in pairs.items():
             if (now := _fingerprint(name)) != then:
                 raise CheckpointError(
-                    f"{name[:80]!r} is another player now ({now[:80]}) than when the run began "
-                    f"({str(then)[:80]}); put its files back, or begin the run anew"
+                    f"{shown(name)} is another player now ({shown(now)}) than when the run began "
+                    f"({shown(then)}); put its files back, or begin the run anew"
                 )
 
     @classmethod

@@ -102,12 +102,12 @@ class Opponent:
         count, layout = len(tables), self.layout
         views, masks = new_buffer(count, layout.length), new_buffer(count, layout.num_actions)
         seat_loops.question(games, rules, layout.compiled(), tables, views, masks)
-        shown = views[:-MARGIN].reshape(count, -1), masks[:-MARGIN].reshape(count, -1)
-        answers = self._answers(*shown, words, games["seat"][tables])
+        own = views[:-MARGIN].reshape(count, -1), masks[:-MARGIN].reshape(count, -1)
+        answers = self._answers(*own, words, games["seat"][tables])
         actions = _whole_numbers(answers)
         if actions is None or len(actions) != count:
             raise IllegalActionError(
-                f"opponent {self.name!r} answered {answers!r:.80}; {count} questions want "
+                f"opponent {shown(self.name)} answered {shown(answers)}; {count} questions want "
                 f"{count} whole numbers"
             )
         place = int(seat_loops.first_illegal(games, tables, actions))

@@ -232,7 +232,7 @@ def test_broken_cards(saved: Path, text: str, expected: str) -> None:
         ),
         ({"network": {"hidden": [16, 8]}}, "incomplete or broken"),
         ({"network": {"inputs": INPUTS, "hidden": [16, 8]}}, "incomplete or broken.*told_rules"),
-        ({"network": {"inputs": INPUTS, "hidden": [16, 8], "told_rules": 1}}, "told_rules '1'"),
+        ({"network": {"inputs": INPUTS, "hidden": [16, 8], "told_rules": 1}}, "told_rules 1;"),
         ({"network": {"inputs": INPUTS, "hidden": [10**9]}}, "hidden layers"),
         ({"network": {"inputs": INPUTS, "hidden": [4096] * 8}}, "of another size"),
         ({"network": {"inputs": INPUTS, "hidden": "xx"}}, "hidden layers"),

@@ -385,7 +385,7 @@ def test_parts_that_are_not_there_or_others(tmp_path: Path) -> None:
     pair = tmp_path / "pair"
     agents.make("parts:bids=heuristic,cards=zoo:universal", 1).save(pair)
     agents.make("zoo:oh_hell").save(pair / "cards")
-    with pytest.raises(CheckpointError, match=r"is another player .counterfactual"):
+    with pytest.raises(CheckpointError, match=r"is another player \('counterfactual"):
         agents.load(pair)
     shutil.rmtree(pair / "cards")
     with pytest.raises(CheckpointError, match="pair/cards"):

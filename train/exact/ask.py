@@ -9,7 +9,7 @@ from agents.base import Agent
 from ohhell_env.engine import batch
 from ohhell_env.engine.encode import MARGIN, new_buffer
 from ohhell_env.engine.layout import BID_BASE, Rows, compile_rules, new_games
-from ohhell_env.errors import IllegalActionError
+from ohhell_env.errors import IllegalActionError, shown
 from ohhell_env.game import Game
 from ohhell_env.observation import layout_of
 from ohhell_env.players import called
@@ -41,7 +41,7 @@ def legal_answers(
     answers = np.asarray(agent.act_batch(views.copy(), masks.copy()))
     if answers.dtype.kind not in "iu" or answers.shape != (len(masks),):
         raise IllegalActionError(
-            f"player {called(agent)!r} answered {answers!r:.80}; {len(masks)} questions want "
+            f"player {shown(called(agent))} answered {shown(answers)}; {len(masks)} questions want "
             f"{len(masks)} whole numbers"
         )
     inside = (answers >= 0) & (answers < masks.shape[1])
@@ -49,7 +49,7 @@ def legal_answers(
     if not legal.all():
         wrong = int(np.argmin(legal))
         raise IllegalActionError(
-            f"player {called(agent)!r} answered {answers[wrong]}; legal: "
+            f"player {shown(called(agent))} answered {answers[wrong]}; legal: "
             f"{', '.join(map(str, np.flatnonzero(masks[wrong])))}"
         )
     return answers.astype(np.int64)

@@ -23,7 +23,6 @@ from train.tournament.tables import Places
 
 FIELD, MIXED = "field", "mixed"
 DESIGNS = (FIELD, MIXED)
-_NAMED = 20  # entrants named in a message
 DRAWN = -1
 """In the place of a pairing: the line-ups are drawn, block by block."""
 
@@ -58,17 +57,9 @@ def check_challenger(challenger: str | None, names: Sequence[str], design: str) 
             f"'field', got {shown(design)}"
         )
     if challenger not in names:
-        hint = among(challenger, names)
+        hint = nearest(challenger, names)
         raise OhHellError(f"challenger: {shown(challenger)} is none of the entrants; {hint}")
     return names.index(challenger)
-
-
-def among(name: object, names: Sequence[str]) -> str:
-    """Returns a hint for an unknown entrant: the nearest names, or some; long ones are cut."""
-    short = [each[:80] for each in names]
-    more = f" and {len(short) - _NAMED} more" if len(short) > _NAMED else ""
-    hint = nearest(name, short)
-    return hint if hint.startswith("did") else nearest(name, short[:_NAMED]) + more
 
 
 def pairings(design: str, entrants: int, challenger: int | None = None) -> list[tuple[int, int]]:

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from agents.saved import is_there
+from ohhell_env.errors import shown
 from train.tournament.entrants import Entrant, EntrantLike
 
 _MISSING = object()
-_LONGEST = 80  # characters of a value in a message
 
 
 def fingerprints(wishes: Sequence[EntrantLike], entrants: Sequence[Entrant]) -> dict[str, str]:
@@ -78,7 +78,7 @@ def differences(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
 
 
 def _shown(values: dict[str, Any], name: str) -> str:
-    return f"{values[name]!r:.{_LONGEST}}" if name in values else "missing"
+    return shown(values[name]) if name in values else "missing"
 
 
 def _flat(data: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ohhell_env.errors import OhHellError, shown
-from train.tournament.design import among
+from ohhell_env.errors import OhHellError, nearest, shown
 
 DECIMALS = 9
 """Scores of a block that agree so far are ties."""
@@ -59,7 +58,7 @@ def rate(
     """
     if anchor is not None and anchor not in names:
         raise OhHellError(
-            f"anchor: {shown(anchor)} is none of the entrants; {among(anchor, names)}"
+            f"anchor: {shown(anchor)} is none of the entrants; {nearest(anchor, names)}"
         )
     try:
         from openskill.models import BradleyTerryFull

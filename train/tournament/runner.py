@@ -19,7 +19,7 @@ from ohhell_env.rules import RulesLike, as_rules
 from train.locks import only_here
 from train.tournament import statistics
 from train.tournament.config import MOST_BLOCKS
-from train.tournament.design import FIELD, among, check_challenger, check_design, pairings
+from train.tournament.design import FIELD, check_challenger, check_design, pairings
 from train.tournament.entrants import EntrantLike, make_entrants
 from train.tournament.executors import Played, Setup, play_in_processes, play_inline
 from train.tournament.figures import Figures, Pairing
@@ -200,7 +200,7 @@ def _planned(
     names = [entrant.name for entrant in room.entrants]
     if anchor is not None and anchor not in names:
         raise OhHellError(
-            f"anchor: {shown(anchor)} is none of the entrants; {among(anchor, names)}"
+            f"anchor: {shown(anchor)} is none of the entrants; {nearest(anchor, names)}"
         )
     if anchor is None and "random" in names:
         anchor = "random"

@@ -19,7 +19,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ohhell_env.errors import OhHellError
+from ohhell_env.errors import OhHellError, shown
 from ohhell_env.rules import Rules
 from train.tournament.design import DRAWN, MIXED
 from train.tournament.entrants import MOST_ENTRANTS
@@ -41,7 +41,6 @@ _COMPRESSION = 1  # zlib's level: fast
 _NOBODY = 0  # stands for the pairing of a mixed tournament
 _UNKNOWN = -2  # stands for an entrant that the file does not name
 _SHOWN = 4  # differences named in a refusal
-_LONGEST = 80  # characters of a value in a message
 _NOT_THE_FILE = {
     *(sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR),
     *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_NOMEM),
@@ -160,20 +159,20 @@ class Store:
         there = self.about
         played = there.get("blocks")
         if not isinstance(played, int):
-            raise self._damaged(f"its number of blocks is {played!r:.{_LONGEST}}")
+            raise self._damaged(f"its number of blocks is {shown(played)}")
         there["blocks"] = max(blocks, played)
         found = differences(there, about | {"format": FORMAT, "blocks": blocks})
         new = sorted(set(entrants) - set(self.entrants))
         if about["design"] == MIXED and self.entrants and new:
             found.append(
-                f"{new[0]!r:.{_LONGEST}} is no entrant there, and mixed line-ups are drawn from "
+                f"{shown(new[0])} is no entrant there, and mixed line-ups are drawn from "
                 "all (the design 'field' lets new entrants join)"
             )
         for name, fingerprint in self.entrants.items():
             if name not in entrants:
-                found.append(f"entrant {name!r:.{_LONGEST}} is there, not here")
+                found.append(f"entrant {shown(name)} is there, not here")
             elif fingerprint != entrants[name]:
-                found.append(f"entrant {name!r:.{_LONGEST}} is another player there")
+                found.append(f"entrant {shown(name)} is another player there")
         if found:
             more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
             raise OtherTournamentError(
@@ -283,7 +282,7 @@ class Store:
 
     def _damaged(self, why: object) -> OhHellError:
         return OhHellError(
-            f"{self.path}: the store of the tournament is damaged ({str(why)[:_LONGEST]}); {_ANEW}"
+            f"{self.path}: the store of the tournament is damaged ({str(why)[:80]}); {_ANEW}"
         )
 
     def _made_deals(self) -> Deals:

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 from agents.imported import is_import
 from agents.program import end_all
 from agents.saved import is_there
-from ohhell_env.errors import OhHellError
+from ohhell_env.errors import OhHellError, shown_path
 from train.tournament import last_asked
 from train.tournament.entrants import EntrantLike, spec_of
 from train.tournament.executors import end_with_parent, how_ended
@@ -64,7 +64,7 @@ def run_again(out: Path) -> int:
         if status is not None and -status in passed:
             return 128 - status
         name = last_asked.who(note)
-    whom = "a player was asked last" if name is None else f"entrant {name!r:.80} was asked"
+    whom = "a player was asked last" if name is None else f"entrant {shown_path(name)!r} was asked"
     raise OhHellError(
         f"the tournament ended ({how_ended(status)}) while {whom}: a player has ended the process, "
         f"or memory was short; what was played is kept in {out}"
