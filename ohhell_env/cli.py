@@ -19,7 +19,7 @@ import typer
 
 from ohhell_env.compiling import tell_of_compiling
 from ohhell_env.errors import OhHellError, nearest, shown, shown_path
-from ohhell_env.interrupts import begin_command, heard_once, say_stopped
+from ohhell_env.interrupts import heard_once, note_begin, say_stopped
 
 USER_ERROR = 2
 """Exit status after a user's mistake."""
@@ -58,7 +58,7 @@ class Program:
         Args:
             args: The arguments after the program's name; None: those of this process.
         """
-        begin_command()
+        note_begin()
         with heard_once():
             status = self._run(list(sys.argv[1:] if args is None else args))
             if status == STOPPED:

@@ -79,17 +79,17 @@ def heard_once(for_good: bool = False) -> Generator[None]:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def is_closing() -> None:
+def note_closing() -> None:
     """Notes that a command has begun to end: a Ctrl-C that comes now is one too many."""
     _State.since = time.monotonic()
 
 
-def begin_command() -> None:
+def note_begin() -> None:
     """Notes that a command begins, which has said nothing yet."""
     _State.said = False
 
 
-def has_said() -> None:
+def note_said() -> None:
     """Notes that the command that is stopped has said what it leaves behind."""
     _State.said = True
 

@@ -25,7 +25,7 @@ SLOW_TO_CLOSE = """
 import sys, time, types
 from pathlib import Path
 from ohhell_env.cli import Command, Program
-from ohhell_env.interrupts import has_said
+from ohhell_env.interrupts import note_said
 
 def work():
     try:
@@ -36,7 +36,7 @@ def work():
         Path("kept.txt").write_text("whole")
         if SAYS:
             print("stopped; 3 rounds are kept")
-            has_said()
+            note_said()
 
 sys.modules["work"] = types.SimpleNamespace(work=work)
 sys.argv = ["work", "work"]
@@ -142,7 +142,7 @@ def test_a_command_that_does_not_end_can_be_stopped_once_more(
             with pytest.raises(KeyboardInterrupt):
                 interrupts.stop_once()
             now[0] += 10.0
-            interrupts.is_closing()
+            interrupts.note_closing()
             interrupts.stop_once()
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
         with interrupts.heard_once(), pytest.raises(KeyboardInterrupt):

@@ -10,7 +10,7 @@ import typer
 
 from ohhell_env.cli_rules import parse_changes
 from ohhell_env.errors import RulesError
-from ohhell_env.interrupts import has_said
+from ohhell_env.interrupts import note_said
 from ohhell_env.rules import Rules
 from train.config import Config
 from train.counterfactual.config import CounterfactualConfig
@@ -165,7 +165,7 @@ def _train(method: Method, run: Any) -> None:
     except KeyboardInterrupt:
         kept = method.done(run) or "nothing"
         print(f"stopped; {kept} kept: python -m train resume {run.path}")
-        has_said()
+        note_said()
         raise
     print(f"{method.summary(run)}. The player: {run.path / 'best'}")
 

@@ -25,7 +25,7 @@ from textual.widgets import Footer, Markdown, RichLog, Static
 
 from ohhell_env.errors import OhHellError
 from ohhell_env.explain import title
-from ohhell_env.interrupts import is_closing
+from ohhell_env.interrupts import note_closing
 from train.play import panels
 from train.play.advice import Advice, Observation
 from train.play.match import Match
@@ -303,7 +303,7 @@ class PlayApp(App[None]):
             self._warning = "The game is not kept (no --record). q again quits."
             self._show()
             return
-        is_closing()  # a key that was pressed once more must not break into it
+        note_closing()  # a key that was pressed once more must not break into it
         self.match.close()  # also ends a program that still thinks
         self.exit()
 

@@ -21,7 +21,7 @@ from ohhell_env.cli_rules import parse_changes
 from ohhell_env.envs.arguments import check_seat
 from ohhell_env.errors import OhHellError, RulesError, shown
 from ohhell_env.game import Game
-from ohhell_env.interrupts import has_said
+from ohhell_env.interrupts import note_said
 from ohhell_env.rules import Rules, as_rules
 from train.play.advice import Adviser
 from train.play.match import Match
@@ -101,7 +101,7 @@ def play(
     for line in farewell(match):
         typer.echo(line)
     if stopped:
-        has_said()
+        note_said()
         raise typer.Exit(STOPPED)
 
 

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 
 from ohhell_env.errors import OhHellError
-from ohhell_env.interrupts import has_said
+from ohhell_env.interrupts import note_said
 from train.tournament import watch
 from train.tournament.config import TournamentConfig
 from train.tournament.entrants import EntrantLike
@@ -255,7 +255,7 @@ class _Watched:
                 f"stopped after {done:,} of {total:,} tables; they are kept in {self._out}, the "
                 "same command goes on"
             )
-            has_said()
+            note_said()
 
 
 def _live_table(standings: Standings) -> Table:
