@@ -107,7 +107,7 @@ class Explanation:
         if thought.difference is None:
             tried = "tried" if self.method in ("flat", "tree") else "weighed"
             return f"{head} not {tried}"
-        number = f"{head} {shown(thought.difference, self.unit):>7}"
+        number = f"{head} {difference_text(thought.difference, self.unit):>7}"
         if self.method == "reckoned":
             return number
         error = thought.difference_error
@@ -120,7 +120,7 @@ class Explanation:
         return f"{number} {thought.visits:>6} deals   tricks {spread}"
 
 
-def shown(difference: float, unit: str) -> str:
+def difference_text(difference: float, unit: str) -> str:
     """Returns a difference as people read it: "-1.32", "0.00"; never minus zero.
 
     Args:

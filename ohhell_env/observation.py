@@ -176,7 +176,7 @@ def _default(rules: Rules, hand_size: int | None) -> Layout:
     if rules.blind_one_card == "never":
         left_out.add("open_cards")
     names = (*CARD_SECTIONS, *SMALL_SECTIONS)
-    return fitting(rules, hand_size, [name for name in names if name not in left_out])
+    return fitted_layout(rules, hand_size, [name for name in names if name not in left_out])
 
 
 def not_needed(rules: Rules) -> set[str]:
@@ -188,7 +188,7 @@ def not_needed(rules: Rules) -> set[str]:
     return {name for name, needless in found.items() if needless}
 
 
-def fitting(rules: Rules, hand_size: int | None, names: Iterable[str]) -> Layout:
+def fitted_layout(rules: Rules, hand_size: int | None, names: Iterable[str]) -> Layout:
     """Returns the default layout of some sections, with just the room that some rules need."""
     sizes = [plan.hand_size for plan in schedule.deal_plans(rules)]
     actions = BID_BASE + max([*sizes, hand_size or 0]) + 1
@@ -198,10 +198,10 @@ def fitting(rules: Rules, hand_size: int | None, names: Iterable[str]) -> Layout
 
 @functools.cache
 def _universal() -> Layout:
-    return universal((*CARD_SECTIONS, *SMALL_SECTIONS))
+    return universal_layout((*CARD_SECTIONS, *SMALL_SECTIONS))
 
 
-def universal(names: Iterable[str]) -> Layout:
+def universal_layout(names: Iterable[str]) -> Layout:
     """Returns the universal layout of some sections."""
     return _arrange("universal", MAX_SEATS, 4, NUM_CARD_CODES, NUM_ACTIONS, names)
 
@@ -340,10 +340,12 @@ def layout_by_length(length: int, rules: Rules) -> Layout:
     Raises:
         NotationError: Neither layout has this length.
     """
-    return of_length([layout_of(rules, name) for name in LAYOUTS], length, rules, "an observation")
+    return layout_among(
+        [layout_of(rules, name) for name in LAYOUTS], length, rules, "an observation"
+    )
 
 
-def of_length(layouts: Iterable[Layout], length: int, rules: Rules, what: str) -> Layout:
+def layout_among(layouts: Iterable[Layout], length: int, rules: Rules, what: str) -> Layout:
     """Returns the one of some layouts that has some length.
 
     Raises:

@@ -21,12 +21,12 @@ from ohhell_env.observation import (
     Layout,
     Reader,
     check_layout,
-    fitting,
+    fitted_layout,
+    layout_among,
     markdown_table,
     not_needed,
-    of_length,
     read_vector,
-    universal,
+    universal_layout,
 )
 from ohhell_env.rules import Rules, RulesLike, as_rules
 
@@ -70,12 +70,12 @@ def _default(rules: Rules, hand_size: int | None) -> Layout:
         left_out.add("tie_values")
     if rules.tie_break != "extra_deals":
         left_out.add("extra_deals")
-    return fitting(rules, hand_size, [name for name in _NAMES if name not in left_out])
+    return fitted_layout(rules, hand_size, [name for name in _NAMES if name not in left_out])
 
 
 @functools.cache
 def _universal() -> Layout:
-    return universal(_NAMES)
+    return universal_layout(_NAMES)
 
 
 def sections(rules: RulesLike, layout: str = "default") -> list[tuple[str, int, int]]:
@@ -113,7 +113,7 @@ def decode(vector: Iterable[int], rules: RulesLike) -> dict[str, Any]:
     rules = as_rules(rules)
     values = read_vector(vector, "a state")
     layouts = [state_layout_of(rules, name) for name in LAYOUTS]
-    return _Table(values, rules, of_length(layouts, len(values), rules, "a state")).state()
+    return _Table(values, rules, layout_among(layouts, len(values), rules, "a state")).state()
 
 
 class _Table(Reader):
