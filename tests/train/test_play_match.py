@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from ohhell_env.record import load, replay
 from ohhell_env.replay import check
 from tests.envs.test_no_leak import redeal
 from tests.helpers import house
+from train.play.advice import Adviser
 from train.play.cli import farewell, seat_names, set_up
 from train.play.match import Match
 from train.play.others import PlayerError
@@ -281,6 +283,13 @@ class Raises:
         raise RuntimeError("no idea")
 
 
+class Cancels:
+    """Raises what is no ``Exception``."""
+
+    def act(self, observation: Any, info: Any = None) -> int:
+        raise asyncio.CancelledError("enough")
+
+
 class AlwaysAce:
     """Plays the ace of spades, whether it holds it or not."""
 
@@ -288,7 +297,10 @@ class AlwaysAce:
         return 51
 
 
-@pytest.mark.parametrize(("player", "why"), [("Raises", "no idea"), ("AlwaysAce", "51")])
+@pytest.mark.parametrize(
+    ("player", "why"),
+    [("Raises", "no idea"), ("Cancels", "CancelledError: enough"), ("AlwaysAce", "51")],
+)
 def test_a_failure_is_told_and_the_game_stays(player: str, why: str) -> None:
     match = set_up(house(3, 4), [f"{__name__}:{player}"], seed=1, adviser="heuristic")
     for _ in range(2):  # it may be asked again
@@ -297,6 +309,14 @@ def test_a_failure_is_told_and_the_game_stays(player: str, why: str) -> None:
         assert "\n" not in str(told.value) and "reset" not in str(told.value)
     assert not match.over and match.question() is not None
     replay(match.record())
+
+
+def test_whatever_an_adviser_raises_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    match = set_up(house(2, 1), ["heuristic"], seed=1, adviser="heuristic")
+    adviser = Adviser("heuristic", match.game.rules, 0, 1)
+    monkeypatch.setattr(adviser._player, "explain", Cancels().act)
+    with pytest.raises(OhHellError, match="cannot say: CancelledError: enough"):
+        adviser.advise(adviser.observation(match.game))
 
 
 def test_programs_play_and_are_ended() -> None:

@@ -77,9 +77,9 @@ class Adviser:
         try:
             told = self._player.explain(observation)
             return Advice(int(told.chosen), str(told), plain_thought(told))
-        except OhHellError:
+        except (OhHellError, KeyboardInterrupt):
             raise
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             raise OhHellError(f"{self.name} cannot say: {described(error)}") from error
 
     def close(self) -> None:

@@ -63,9 +63,9 @@ class Others:
         """
         try:
             self._players.begin(self._seat)
-        except OhHellError:
+        except (OhHellError, KeyboardInterrupt):
             raise
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             raise PlayerError(f"a player cannot begin: {described(error)}") from error
 
     def question(self, game: Game, move: int) -> Question:
@@ -96,7 +96,9 @@ class Others:
                 return int(player.ask(game.state, game.compiled, _TABLE, words)[0])
         except OhHellError as error:
             why = str(error)
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # of a thread that ends by it nobody would hear again
             why = described(error)
         raise PlayerError(f"seat {question.seat} ({player.name}) failed: {why}")
 
