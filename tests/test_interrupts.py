@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ import pytest
 from ohhell_env import interrupts
 from ohhell_env.cli import STOPPED
 from ohhell_env.record import load
+from tests.children import child_of
 
 ROOT = Path(__file__).parent.parent
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
@@ -66,22 +68,9 @@ with heard_once():
 """
 
 
-def started(*words: str, folder: Path) -> subprocess.Popen[str]:
+def started(*words: str, folder: Path) -> AbstractContextManager[subprocess.Popen[str]]:
     """Starts a Python command that Ctrl-C stops, whoever runs the tests."""
-    # a child of a process that ignores it, as a job in the background does, would ignore it, too
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        return subprocess.Popen(
-            [sys.executable, *words],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=folder,
-            env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        )
-    finally:
-        signal.signal(signal.SIGINT, before)
+    return child_of([sys.executable, *words], folder, subprocess.PIPE)
 
 
 def stop(process: subprocess.Popen[str]) -> tuple[str, str]:
@@ -98,7 +87,8 @@ def stop(process: subprocess.Popen[str]) -> tuple[str, str]:
 def wait_for(process: subprocess.Popen[str], there: Callable[[], object]) -> None:
     until = time.monotonic() + 300
     while not there():
-        assert process.poll() is None and time.monotonic() < until, process.communicate(timeout=9)
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < until
         time.sleep(0.05)
 
 
@@ -107,15 +97,15 @@ def wait_for_line(process: subprocess.Popen[str], words: str) -> None:
     for line in process.stdout:
         if words in line:
             return
-    raise AssertionError(process.communicate(timeout=9))
+    raise AssertionError(process.communicate())  # its output has ended, so it has
 
 
 @pytest.mark.parametrize("says", [False, True])
 def test_what_is_put_away_is_put_away_whole(tmp_path: Path, says: bool) -> None:
-    process = started("-c", SLOW_TO_CLOSE.replace("SAYS", str(says)), folder=tmp_path)
-    wait_for_line(process, "begun")
     said = ("stopped; 3 rounds are kept\n", "") if says else ("", "stopped\n")
-    assert stop(process) == said
+    with started("-c", SLOW_TO_CLOSE.replace("SAYS", str(says)), folder=tmp_path) as process:
+        wait_for_line(process, "begun")
+        assert stop(process) == said
     assert (tmp_path / "kept.txt").read_text() == "whole"
 
 
@@ -156,13 +146,13 @@ def test_a_command_that_does_not_end_can_be_stopped_once_more(
 
 def test_play_keeps_the_game(tmp_path: Path) -> None:
     words = "-m train play --plain --against random --adviser heuristic --seed 3 --record g.json"
-    process = started(*words.split(), folder=tmp_path)
-    wait_for_line(process, "Your bid (")
-    assert process.stdin is not None
-    process.stdin.write("1\n")
-    process.stdin.flush()
-    wait_for_line(process, "Your card (")
-    out, err = stop(process)
+    with started(*words.split(), folder=tmp_path) as process:
+        wait_for_line(process, "Your bid (")
+        assert process.stdin is not None
+        process.stdin.write("1\n")
+        process.stdin.flush()
+        wait_for_line(process, "Your card (")
+        out, err = stop(process)
     assert err == "" and out.startswith(
         "Stopped before the end of the game.\nThe game is in g.json"
     )
@@ -173,9 +163,9 @@ def test_play_keeps_the_game(tmp_path: Path) -> None:
 
 def test_a_tournament_keeps_what_was_played(tmp_path: Path) -> None:
     words = "-m train tournament random heuristic --deals 1000000 --unit 20 --out t"
-    process = started(*words.split(), folder=tmp_path)
-    wait_for(process, lambda: list((tmp_path / "t").glob("*.sqlite*")))
-    out, err = stop(process)
+    with started(*words.split(), folder=tmp_path) as process:
+        wait_for(process, lambda: list((tmp_path / "t").glob("*.sqlite*")))
+        out, err = stop(process)
     assert err == "" and re.search(
         r"\nstopped after [\d,]+ of [\d,]+ tables; they are kept", "\n" + out
     )
@@ -190,9 +180,9 @@ def test_bidding_says_that_it_was_stopped(tmp_path: Path) -> None:
         "        return int(observation['action_mask'].argmax())\n"
     )
     words = "-m train bidding mine:Mine --deals 1000000"
-    process = started(*words.split(), folder=tmp_path)
-    wait_for_line(process, "asked")
-    out, err = stop(process)
+    with started(*words.split(), folder=tmp_path) as process:
+        wait_for_line(process, "asked")
+        out, err = stop(process)
     assert set(out.split()) <= {"asked"} and err == "stopped\n"
 
 
@@ -200,10 +190,11 @@ def test_bidding_says_that_it_was_stopped(tmp_path: Path) -> None:
 @pytest.mark.parametrize("config", ["counterfactual", "quick_ppo", "distill"])
 def test_training_says_how_to_go_on(tmp_path: Path, config: str) -> None:
     path = ROOT / "configs" / "train" / f"{config}.yaml"
-    process = started(*f"-m train fit --config {path} --out run".split(), folder=tmp_path)
-    wait_for(process, (tmp_path / "run" / "config.yaml").exists)
-    time.sleep(5.0)
-    out, err = stop(process)
+    words = f"-m train fit --config {path} --out run"
+    with started(*words.split(), folder=tmp_path) as process:
+        wait_for(process, (tmp_path / "run" / "config.yaml").exists)
+        time.sleep(5.0)  # into the games, most likely
+        out, err = stop(process)
     assert err == "" and out.splitlines()[-1].startswith("stopped; ")
     assert out.count("stopped") == 1 and out.rstrip().endswith("python -m train resume run")
 

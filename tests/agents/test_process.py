@@ -291,7 +291,7 @@ def test_a_program_that_leaves_a_child_and_exits_is_a_fault_at_once(
     started = time.monotonic()
     with pytest.raises(ProgramError, match=f"has ended with exit status {status}"):
         agent.act(view(a_table()))
-    assert time.monotonic() - started < 5.0
+    assert time.monotonic() - started < 20.0, "long before the limit"
     assert gone(left(tmp_path))
 
 
@@ -336,7 +336,7 @@ def test_a_program_that_leaves_a_child_and_never_answers_the_hello(
     started = time.monotonic()
     with pytest.raises(ProgramError, match="has ended with exit status 0"):
         agent.begin("oh_hell", 0)
-    assert time.monotonic() - started < 10.0
+    assert time.monotonic() - started < 40.0, "long before the limit"
     assert gone(left(tmp_path))
 
 

@@ -20,7 +20,7 @@ from agents import Agent, ProcessAgent
 from ohhell_env.errors import OhHellError
 from ohhell_env.rules import as_rules
 from tests.agents.test_process import command, gone
-from tests.train.children import alive, child_of
+from tests.children import alive, child_of
 from tests.train.players import Answers, AskedHeuristic, Lowest, RaisesSometimes
 from train.tournament import open_store, run_tournament
 from train.tournament import store as store_module

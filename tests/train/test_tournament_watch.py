@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents.test_process import gone
-from tests.train.children import child_of, of_session
+from tests.children import child_of, of_session
 from train.tournament import last_asked, open_store
 from train.tournament.scratch import PREFIX, clear_left_behind, scratch_folder
 
@@ -165,7 +165,7 @@ def test_the_end_of_the_command_is_the_end_of_a_player_that_hangs(
 ) -> None:
     words = command(tmp_path, "hangs=bots:Hangs", "--workers", workers)
     with child_of(words, tmp_path) as child:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 100
         while not (tmp_path / "hangs").exists() and time.monotonic() < deadline:
             time.sleep(0.1)
         time.sleep(0.2)
@@ -236,8 +236,7 @@ def test_folders_of_the_dead_are_cleared_and_those_of_the_living_stay(tmp_path: 
             foreign.rmdir()
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
-        assert other.exists()
-        clear_left_behind()
+        clear_left_behind()  # or another test's tournament, meanwhile
         assert not other.exists()
         assert mine.exists()
     assert not mine.exists()

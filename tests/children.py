@@ -10,11 +10,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 
 
 @contextlib.contextmanager
-def child_of(command: Sequence[str], folder: Path = ROOT) -> Iterator[subprocess.Popen[str]]:
+def child_of(
+    command: Sequence[str], folder: Path = ROOT, stdin: int = subprocess.DEVNULL
+) -> Iterator[subprocess.Popen[str]]:
     """A process with a session of its own, that hears Ctrl-C whoever started the tests.
 
     In the background of a shell Ctrl-C is ignored, and a child would go on ignoring it.
@@ -22,12 +24,13 @@ def child_of(command: Sequence[str], folder: Path = ROOT) -> Iterator[subprocess
     Args:
         command: Its words.
         folder: Where it starts.
+        stdin: What it reads, as ``subprocess.Popen`` has it.
     """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         child = subprocess.Popen(
             command,
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
