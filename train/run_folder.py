@@ -156,7 +156,7 @@ class RunFolder:
 
 
 def _fingerprint(name: str) -> str:
-    """Returns what tells the player of a name from others: its kind and its fingerprint."""
+    """Returns what identifies the player of a name: its kind and its fingerprint."""
     with agents.make(name, 0) as player:
         return f"{player.kind}:{player.fingerprint}"
 

@@ -44,7 +44,7 @@ Action:
     59 (``oh_hell_v0.card_action("TH")``), a bid of b is ``60 + b`` (``bid_action(b)``);
     ``action_name(a)`` says an action in words. NumPy's and torch's integers are right, too. In the
     universal layout it is ``Discrete(92)``: 87 to 91 are reserved for naming trumps
-    (``trump_action("H")``), which nobody does under the rules of today.
+    (``trump_action("H")``), which no rules use yet.
 
 Action mask:
     int8 (A,), 1 for each action that is legal now; all 0 for seats that are not to act and after
