@@ -111,8 +111,8 @@ def test_what_is_put_away_is_put_away_whole(tmp_path: Path, says: bool) -> None:
 
 def test_it_is_heard_after_machine_code_is_made(tmp_path: Path) -> None:
     """What is raised in the midst of that, where LLVM calls Python, would be lost."""
-    process = started("-c", WHILE_IT_COMPILES, folder=tmp_path)
-    out, err = process.communicate(timeout=120)
+    with started("-c", WHILE_IT_COMPILES, folder=tmp_path) as process:
+        out, err = process.communicate(timeout=120)
     assert (out, err) == ("stopped\n", "")
 
 
