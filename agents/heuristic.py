@@ -12,7 +12,7 @@ from agents.base import Actions, Agent, Bytes, Words, split_observation
 from agents.bidding import bid_values
 from agents.card_play import card_values
 from agents.engine_players import HEURISTIC
-from agents.explanation import Explanation, clipped, explain_values, payable
+from agents.explanation import POINTS, Explanation, clipped, explain_values, payable, shown
 from agents.models import fitted
 from agents.policy import heuristic_action
 from agents.view import view_to_row
@@ -119,9 +119,8 @@ class HeuristicAgent(Agent):
         ends = payable(self._row[0], compiled["points"][0], legal)
         calibrated = not self.models["corrected"][0]
         if calibrated:
-            notes.append(
-                f"points expected of the best choice: {clipped(values[action], ends[action]):.2f}"
-            )
+            expected = clipped(values[action], ends[action])
+            notes.append(f"points expected of the best choice: {shown(expected, POINTS)}")
         return explain_values(weighed, self.rules, legal, action, ends, calibrated, notes)
 
     def _rules_for(self, size: int) -> Rows:

@@ -258,3 +258,16 @@ def test_the_value_of_a_bid_is_its_expected_points() -> None:
     assert told.thoughts[0].value == pytest.approx(11.0, abs=0.5)
     second = told.thoughts[1].value
     assert second is not None and second < 2.0
+
+
+def test_expected_points_that_round_to_nothing_have_no_sign() -> None:
+    """Two tricks with the lowest cards cost a point, and are next to impossible."""
+    points = [[[0, 0]] * 2, [[0, 0, -1]] * 3]
+    rules = {"scoring": {"table": points}, "schedule": {"shape": "up", "high": 2}}
+    game = table("7D 8D / 9D TD / 9H TH / 9S TS / 2C 2H", turned="2S", bids="0 0 0 0", **rules)
+    player = agents.HeuristicAgent()
+    player.begin(game.rules)
+    told = player.explain(view(game))
+    value = told.thoughts[0].value
+    assert value is not None and -0.005 < value < 0.0
+    assert told.notes == ("points expected of the best choice: 0.00",)
