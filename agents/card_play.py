@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from agents.chances import (
+    Sight,
     chance_now,
     distinct,
     expected,
@@ -211,6 +212,7 @@ def _keep_bid_alive(sight, row, points, values, best):
     """
     won, left = np.int64(row.tricks_won[sight.seat]), sight.left
     wants = np.int64(row.bids[sight.seat]) - won
+    sight = _without_shown_voids(sight, row)
     sure = sure_tricks(sight)
     within_reach = 0 <= wants <= left
     if not within_reach or (0 < wants < left and sure < wants and left > 2):
@@ -260,6 +262,8 @@ def _fate_after(sight, card, wants, sure, leads):
     """Returns what is certain of the bid after a trick, with so many sure tricks in the hand."""
     left = sight.left - 1
     least, most = sure, left
+    if not leads and not _can_win_unled(sight, card):
+        most = np.int64(0)
     if left == 1 and leads:
         last = lowest(sight.hand & ~bit(card))
         if leads_to_win(sight, last):
@@ -267,6 +271,46 @@ def _fate_after(sight, card, wants, sure, leads):
     if wants < least or wants > most:
         return np.int64(_MISSED)
     return np.int64(_MADE) if least == most else np.int64(_OPEN)
+
+
+@inline
+def _can_win_unled(sight, card):
+    """Returns whether the seat can win a trick that another leads, once a card is played.
+
+    A card that is no trump can only beat a lower one of its suit that another seat leads.
+    """
+    rest = sight.hand & ~bit(card)
+    while rest != ZERO:
+        other = lowest(rest)
+        rest = rest & (rest - ONE)
+        suit = other // 13
+        if suit == sight.trump or sight.unseen & suit_mask(suit) & (bit(other) - ONE) != ZERO:
+            return True
+    return False
+
+
+@inline
+def _without_shown_voids(sight, row):
+    """Returns a sight without the unseen cards of suits in which all others have shown void."""
+    unseen, shown = sight.unseen, np.int64(15)
+    for other in range(sight.players):
+        if other != sight.seat:
+            shown = shown & np.int64(row.voids[other])
+    for suit in range(4):
+        if (shown >> suit) & 1:
+            unseen = unseen & ~suit_mask(suit)
+    return Sight(
+        sight.seat,
+        sight.hand,
+        unseen,
+        sight.left,
+        sight.trump,
+        sight.share,
+        sight.wanted,
+        sight.known,
+        sight.bidding,
+        sight.players,
+    )
 
 
 @inline

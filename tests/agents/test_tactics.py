@@ -512,6 +512,16 @@ PLAYS = [
         rules=NO_TRUMP,
     ),
     Position(
+        "no-trump, nil, on lead, both others have shown void in spades",
+        "any spade led wins for certain; the king of clubs may lose",
+        "7S KC 4S JS / 2H 9C 3C 5C / 8C AC TC 6C",
+        "KC",
+        turned=None,
+        bids="1 1 1",
+        cards="7S 2H 8C",
+        rules=NO_TRUMP | {"scoring": "simple"},
+    ),
+    Position(
         "its bid is lost under common scoring, last to play",
         "every trick is still worth a point: take this one",
         "AC 9H 9S / 4C 4H 2D / 6C 6H 3D / 3C AH 2H",
@@ -537,6 +547,37 @@ def test_obvious(position: Position, player: str) -> None:
     right = position.right.split("|")
     assert set(right) < set(legal), "a decision with a right and a wrong answer"
     assert decide(player, game) in right, position.reason
+
+
+NEVER_ON_LEAD = [
+    Position(
+        "needs one, cannot follow, the trick is lost, a deuce and a six left",
+        "a deuce that others lead to never wins: keep the six",
+        "9D 4H / 7H 3H / 8H 5H / AC TC / 2C 6S",
+        "2C",
+        turned="KD",
+        bids="1 0 0 2 1",
+        cards="9D 7H 8H AC",
+    ),
+    Position(
+        "no-trump, nil, cannot follow, a jack and a deuce left",
+        "the deuce that is kept never wins; the jack might",
+        "KD 5C / 9D 6H / JH 2S",
+        "JH",
+        turned=None,
+        bids="1 0 0",
+        cards="KD 9D",
+        rules=NO_TRUMP,
+    ),
+]
+
+
+@pytest.mark.parametrize("player", ("heuristic", "zoo:oh_hell", "zoo:universal"))
+@pytest.mark.parametrize("position", NEVER_ON_LEAD, ids=lambda position: position.name)
+def test_a_seat_that_never_leads_wins_nothing_with_the_lowest_card_of_a_suit(
+    position: Position, player: str
+) -> None:
+    assert decide(player, position.game()) == position.right, position.reason
 
 
 def test_positions_are_many_and_told_apart() -> None:
