@@ -137,7 +137,9 @@ def check_certain(game: Game, action: int) -> bool:
     if action >= 60 or len(legal) < 2:
         return False
     seat = game.seat
-    wants = game.bids[seat] - game.tricks_won[seat]
+    bid = game.bids[seat]
+    assert bid is not None, "all have bid when cards are played"
+    wants = bid - game.tricks_won[seat]
     left = len(game.hands[seat])
     last = len(game.trick) == game.rules.players - 1
     winners = [card for card in legal if wins_so_far(game, card)]

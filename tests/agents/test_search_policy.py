@@ -12,6 +12,7 @@ import pytest
 
 import agents
 from agents import CounterfactualAgent, SearchAgent, SearchSettings
+from agents.counterfactual import CounterfactualAgent
 from agents.explanation import Explanation
 from agents.folders import write_folder
 from agents.rest_of_game import RestOfGame
@@ -122,6 +123,7 @@ def test_what_it_expects_of_cards_counts(folder: Path) -> None:
     worlds may still decide.
     """
     alone = agents.load(folder)
+    assert isinstance(alone, CounterfactualAgent)
     alone.begin(SEVEN)
     kinds = {"card_prior": 1e6, "prior": 1e6}
     searcher = agents.make(f"search:policy={folder},worlds=8,race=0", seed=1, **kinds)
