@@ -12,7 +12,14 @@ from agents.base import Actions, Agent, Bytes, Words, split_observation
 from agents.bidding import bid_values
 from agents.card_play import card_values
 from agents.engine_players import HEURISTIC
-from agents.explanation import POINTS, Explanation, clipped, explain_values, payable, shown
+from agents.explanation import (
+    POINTS,
+    Explanation,
+    clipped,
+    difference_text,
+    explain_values,
+    payable,
+)
 from agents.models import fitted
 from agents.policy import heuristic_action
 from agents.view import view_to_row
@@ -120,7 +127,7 @@ class HeuristicAgent(Agent):
         calibrated = not self.models["corrected"][0]
         if calibrated:
             expected = clipped(values[action], ends[action])
-            notes.append(f"points expected of the best choice: {shown(expected, POINTS)}")
+            notes.append(f"points expected of the best choice: {difference_text(expected, POINTS)}")
         return explain_values(weighed, self.rules, legal, action, ends, calibrated, notes)
 
     def _rules_for(self, size: int) -> Rows:

@@ -12,7 +12,6 @@ import pytest
 
 import agents
 from agents import CounterfactualAgent, SearchAgent, SearchSettings
-from agents.counterfactual import CounterfactualAgent
 from agents.explanation import Explanation
 from agents.folders import write_folder
 from agents.rest_of_game import RestOfGame
@@ -136,8 +135,10 @@ def test_what_it_expects_of_cards_counts(folder: Path) -> None:
         own, searched = alone.act_batch(*seen), searcher.act_batch(*seen)
         for place in np.flatnonzero(own != searched).tolist():
             view = {"observation": seen[0][place], "action_mask": seen[1][place]}
-            behind = {each.action: each.difference for each in alone.explain(view).thoughts}
-            assert -1e-6 < behind[int(searched[place])] < 0
+            thoughts = {each.action: each for each in alone.explain(view).thoughts}
+            difference = thoughts[int(searched[place])].difference
+            assert difference is not None
+            assert -1e-6 < difference < 0
         apart += int((plain.act_batch(*seen) != own).sum())
     assert apart > 0
 
