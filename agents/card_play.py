@@ -206,9 +206,9 @@ def _keep_bid_alive(sight, row, points, values, best):
     """Returns the best card of those after which the bid is safest: made for certain, open, missed.
 
     A correction is right on average, not in each position: without this, networks that needed both
-    of two tricks discarded where a ruff could win, in up to 36 of 156 hands. Cards that are passed over get less than the best of those
-    that are not, so that values and choice agree. Where a miss pays as much as the bid, nothing is
-    changed.
+    of two tricks discarded where a ruff could win, in up to 36 of 156 hands. Cards that are passed
+    over get less than the best of those that are not, so that values and choice agree. Where a miss
+    pays as much as the bid, nothing is changed.
     """
     won, left = np.int64(row.tricks_won[sight.seat]), sight.left
     wants = np.int64(row.bids[sight.seat]) - won
