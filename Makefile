@@ -24,6 +24,7 @@ SHARED := -n $(WORKERS) --dist loadfile
 # The stamps carry the version, so that a new version is installed anew and its metadata is right.
 VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' ohhell_env/__init__.py)
 INSTALLED := $(VENV)/.installed-$(VERSION)
+TRAIN_INSTALLED := $(VENV)/.installed-train-$(VERSION)
 BENCH_INSTALLED := $(VENV)/.installed-bench-$(VERSION)
 LOWEST_INSTALLED := $(LOWEST_VENV)/.installed-$(VERSION)
 RLLIB_INSTALLED := $(RLLIB_VENV)/.installed-$(VERSION)
@@ -56,16 +57,23 @@ install: $(INSTALLED)  ## create .venv with all that training and tests need
 $(INSTALLED): pyproject.toml constraints.txt
 	$(call create_venv,$(VENV))
 	@echo "Installing into $(VENV) (a few minutes the first time) ..."
-	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,pictures,dev,docs]"
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,play,plots,pictures,dev,docs]"
+	@rm -f $(VENV)/.installed-* && touch $@ $(TRAIN_INSTALLED)
+
+# Of all the extras training needs one: linters, documentation and browsers stay away.
+$(TRAIN_INSTALLED): pyproject.toml constraints.txt
+	$(call create_venv,$(VENV))
+	@echo "Installing what training needs into $(VENV) (a few minutes the first time) ..."
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train]"
 	@rm -f $(VENV)/.installed-* && touch $@
 
 $(BENCH_INSTALLED): $(INSTALLED)
-	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,pictures,dev,docs,bench,ray]"
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,play,plots,pictures,dev,docs,bench,ray]"
 	@touch $@
 
 .PHONY: train
-train: $(INSTALLED)  ## train by self-play, then a tournament against the baselines (VARIANT=, PLAYERS=)
-	@$(BIN)/python -m train quick --variant $(VARIANT) $(if $(PLAYERS),--players $(PLAYERS)) $(ARGS)
+train: $(TRAIN_INSTALLED)  ## train by self-play, then a tournament against the baselines (VARIANT=, PLAYERS=)
+	@$(BIN)/ohhell quick --variant $(VARIANT) $(if $(PLAYERS),--players $(PLAYERS)) $(ARGS)
 
 .PHONY: test
 test: $(INSTALLED)  ## run the tests, without the slow ones (under 5 minutes on 2 cores)
@@ -87,7 +95,7 @@ test-bounds: $(INSTALLED)  ## run the engine's tests with numba's bounds checks 
 $(LOWEST_INSTALLED): pyproject.toml constraints-lowest.txt
 	$(call create_venv,$(LOWEST_VENV))
 	@echo "Installing into $(LOWEST_VENV) ..."
-	@$(LOWEST_VENV)/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable ".[train,pictures,dev,docs]"
+	@$(LOWEST_VENV)/bin/python -m pip install --quiet --constraint constraints-lowest.txt --editable ".[train,play,plots,pictures,dev,docs]"
 	@rm -f $(LOWEST_VENV)/.installed-* && touch $@
 
 .PHONY: test-lowest
@@ -143,8 +151,8 @@ check: lint type docs test  ## all that CI runs: lint, type, docs, test
 
 .PHONY: bench
 bench: $(BENCH_INSTALLED)  ## measure the speed, beside OpenSpiel and PettingZoo's classic games
-	@$(BIN)/python -m ohhell_env bench $(ARGS)
-	@$(BIN)/python -m train bench
+	@$(BIN)/make bench $(ARGS)
+	@$(BIN)/make bench
 
 .PHONY: clean
 clean:  ## remove caches and build products; runs/ and the environment stay

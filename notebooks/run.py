@@ -18,7 +18,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-from agents.base import write_whole
+from ohhell_agents.base import write_whole
 
 FOLDER = Path(__file__).resolve().parent
 SECONDS = 600

@@ -16,7 +16,7 @@ from ohhell_env.envs.registration import register_gymnasium, register_pettingzoo
 
 # Not lazy: the function has the name of the module that it comes from, and the import system would
 # put the module in its place.
-from ohhell_env.variants import variants
+from ohhell_env.rules.variants import variants
 
 if TYPE_CHECKING:
     from ohhell_env import errors, oh_hell_v0

@@ -14,7 +14,7 @@ from typing import Any
 
 from ohhell_env.cards import NUM_CARD_CODES, STANDARD_PACK, Pack, card_name, parse_card
 from ohhell_env.errors import NotationError, shown
-from ohhell_env.schedule import MAX_HAND_SIZE
+from ohhell_env.rules.schedule import MAX_HAND_SIZE
 
 Action = int
 BID_BASE = NUM_CARD_CODES

@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ohhell_env import schedule
 from ohhell_env.actions import whole_number
 from ohhell_env.cards import Card, card_name, parse_card
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import NO_CARD, NO_TRUMP, Rows
 from ohhell_env.errors import OhHellError, RulesError, nearest, shown
-from ohhell_env.rules import Rules
-from ohhell_env.schedule import TrumpSource
+from ohhell_env.rules import Rules, schedule
+from ohhell_env.rules.schedule import TrumpSource
 
 CardLike = str | int
 """A card by name ("TH") or by number."""

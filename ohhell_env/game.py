@@ -13,7 +13,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ohhell_env import schedule
 from ohhell_env.actions import BID_BASE, Action, whole_number
 from ohhell_env.cards import Card
 from ohhell_env.engine import batch
@@ -31,9 +30,9 @@ from ohhell_env.engine.layout import (
 from ohhell_env.errors import RulesError, shown
 from ohhell_env.first_deal import CardLike, FirstDeal, check_hand_size, lay_out
 from ohhell_env.illegal import explain_illegal
-from ohhell_env.record import deal_record, game_record
-from ohhell_env.rules import Rules, RulesLike, as_rules
-from ohhell_env.schedule import TrumpSource
+from ohhell_env.records.record import deal_record, game_record
+from ohhell_env.rules import Rules, RulesLike, as_rules, schedule
+from ohhell_env.rules.schedule import TrumpSource
 
 MAX_SEED = 2**64 - 1
 EPISODES = ("game", "deal")

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ohhell_env import schedule
 from ohhell_env.actions import BID_BASE, NUM_ACTIONS
 from ohhell_env.cards import NUM_CARD_CODES, Pack, card_name
 from ohhell_env.engine.encode import (
@@ -30,7 +29,10 @@ from ohhell_env.engine.encode import (
     STATE_CARD_SECTIONS,
 )
 from ohhell_env.engine.layout import MAX_SEATS, NO_TRUMP, Rows, engine_rows
-from ohhell_env.engine.shown_rules import (
+from ohhell_env.errors import NotationError, RulesError, shown
+from ohhell_env.rules import Rules, RulesLike, as_rules, schedule
+from ohhell_env.rules.schedule import MAX_HAND_SIZE, TrumpSource
+from ohhell_env.rules.shown import (
     DEALS_AHEAD_WIDTH,
     NEXT_DEALS,
     POINTS_WIDTH,
@@ -38,9 +40,6 @@ from ohhell_env.engine.shown_rules import (
     RULE_FEATURES_WIDTH,
     WIDE_PAIR,
 )
-from ohhell_env.errors import NotationError, RulesError, shown
-from ohhell_env.rules import Rules, RulesLike, as_rules
-from ohhell_env.schedule import MAX_HAND_SIZE, TrumpSource
 
 Observation = NDArray[np.int8]
 

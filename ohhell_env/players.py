@@ -56,7 +56,7 @@ def resolve(player: Any, seed: int | None = None) -> Player:
 
     Args:
         player: An object with ``begin`` and ``act``, a function of observation and info, a name
-            that ``agents.make`` knows, or a checkpoint's path.
+            that ``ohhell_agents.make`` knows, or a checkpoint's path.
         seed: Starts the random numbers of a player given by name.
 
     Raises:
@@ -85,17 +85,6 @@ def called(player: Any) -> str:
 
 
 def _make(name: str | Path, seed: int | None) -> Player:
-    try:
-        from agents import make
-    except ModuleNotFoundError as error:
-        if error.name != "agents":
-            raise OhHellError(
-                f"player {str(name)!r} needs {error.name}, which is not installed: pip install "
-                f"{error.name}"
-            ) from error
-        raise OhHellError(
-            f"player {str(name)!r}: players by name live in the package 'agents', which comes with "
-            "a clone of the repository (pip install -e .), not with the wheel; give a function or "
-            "an object with begin() and act() instead"
-        ) from None
+    from ohhell_agents import make
+
     return make(name, seed=seed)

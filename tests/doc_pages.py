@@ -108,7 +108,7 @@ def quiet_torch(monkeypatch: pytest.MonkeyPatch, names: Names) -> Iterator[None]
     """Global random states that are put back."""
     import torch
 
-    from train.selfplay import keeping_global_chance
+    from ohhell_train.ppo.learner import keeping_global_chance
 
     torch.set_num_threads(1)
     with keeping_global_chance():
@@ -118,9 +118,9 @@ def quiet_torch(monkeypatch: pytest.MonkeyPatch, names: Names) -> Iterator[None]
 @contextlib.contextmanager
 def short_tournaments(monkeypatch: pytest.MonkeyPatch, names: Names) -> Iterator[None]:
     """An observation; two blocks where an example plays thousands; this process, no cluster."""
-    import train.tournament
+    import ohhell_train.tournament
 
-    whole = train.tournament.run_tournament
+    whole = ohhell_train.tournament.run_tournament
 
     def short(entrants: Any, rules: Any, count: int, *rest: Any, **settings: Any) -> Any:
         here = {name: value for name, value in settings.items() if name in ELSEWHERE}
@@ -131,7 +131,7 @@ def short_tournaments(monkeypatch: pytest.MonkeyPatch, names: Names) -> Iterator
     def few(count: int, *rest: Any, **settings: Any) -> BatchedOhHell:
         return BatchedOhHell(min(count, 2), *rest, **settings)
 
-    monkeypatch.setattr(train.tournament, "run_tournament", short)
+    monkeypatch.setattr(ohhell_train.tournament, "run_tournament", short)
     monkeypatch.setattr(ohhell_env, "BatchedOhHell", few, raising=False)
     env = oh_hell_v0.env("oh_hell", hand_size=2, episode="deal")
     env.reset(seed=1)
@@ -163,7 +163,7 @@ def a_program(monkeypatch: pytest.MonkeyPatch, names: Names) -> Iterator[None]:
 @contextlib.contextmanager
 def a_store(monkeypatch: pytest.MonkeyPatch, names: Names) -> Iterator[None]:
     """A tournament that was played."""
-    from train.tournament import run_tournament
+    from ohhell_train.tournament import run_tournament
 
     store = Path("results") / "tournament.sqlite"
     store.parent.mkdir()

@@ -16,7 +16,7 @@ from ohhell_env.engine.layout import BID_BASE, NO_TRUMP
 from ohhell_env.game import Game
 from ohhell_env.observation import decode, layout_of
 from ohhell_env.rules import Rules
-from ohhell_env.schedule import hand_sizes, num_deals
+from ohhell_env.rules.schedule import hand_sizes, num_deals
 from ohhell_env.testing import random_rules
 from tests.reference import Referee
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from ohhell_env import __main__ as cli
 from ohhell_env import __version__
-from ohhell_env import cli as frame
-from ohhell_env.cli_rules import parse_changes
+from ohhell_env.cli import commands as cli
+from ohhell_env.cli.program import program as frame
+from ohhell_env.cli.rules import parse_changes
 from ohhell_env.errors import OhHellError
-from ohhell_env.explain import explain
 from ohhell_env.rules import Rules
-from ohhell_env.variants import VARIANTS
+from ohhell_env.rules.explain import explain
+from ohhell_env.rules.variants import VARIANTS
 
 Output = pytest.CaptureFixture[str]
 
@@ -128,7 +128,7 @@ def test_errors_of_any_command_are_one_line(
 
     monkeypatch.setattr(frame, "_load", {"x:broken": broken, "x:lost": lost}.__getitem__)
     for name in ("broken", "lost"):
-        monkeypatch.setitem(cli.PROGRAM.commands, name, frame.Command(f"x:{name}", "Fails."))
+        monkeypatch.setitem(cli.OHHELL.commands, name, frame.Command(f"x:{name}", "Fails."))
     assert _mistake(capsys, "broken") == "error: first line second line\n"
     assert "lost.json: No such file or directory" in _mistake(capsys, "lost")
 
@@ -149,19 +149,19 @@ def test_help_names_every_command_without_loading_it(
     for args in ([], ["--help"]):
         assert cli.main(args) == 0
         out = capsys.readouterr().out
-        for name, command in cli.PROGRAM.commands.items():
+        for name, command in cli.OHHELL.commands.items():
             assert any(
                 line.split() == [name, *command.summary.split()] for line in out.splitlines()
             )
 
 
-@pytest.mark.parametrize("name", cli.PROGRAM.commands)
+@pytest.mark.parametrize("name", cli.OHHELL.commands)
 def test_every_command_can_be_loaded(capsys: Output, name: str) -> None:
-    module = cli.PROGRAM.commands[name].function.partition(":")[0]
+    module = cli.OHHELL.commands[name].function.partition(":")[0]
     if importlib.util.find_spec(module) is None:
         pytest.skip(f"{module} is not written yet")
     assert cli.main([name, "--help"]) == 0
-    assert f"Usage: {cli.PROGRAM.name} {name}" in capsys.readouterr().out
+    assert f"Usage: {cli.OHHELL.name} {name}" in capsys.readouterr().out
 
 
 def test_help_of_a_command_is_plain(capsys: Output) -> None:
@@ -178,7 +178,7 @@ def test_version(capsys: Output) -> None:
 
 def test_rules_starts_without_the_engine() -> None:
     code = (
-        "import sys; from ohhell_env.__main__ import main; status = main(['rules', 'oh_hell']);"
+        "import sys; from ohhell_env.cli.commands import main; status = main(['rules', 'oh_hell']);"
         "heavy = {'numba', 'torch', 'pettingzoo'} & set(sys.modules);"
         "print('heavy:', *sorted(heavy)); sys.exit(status)"
     )

@@ -7,8 +7,7 @@ import sys
 import numba
 import pytest
 from numba.core import event
-
-from ohhell_env.compiling import tell_of_compiling
+from ohhell_env.engine.compiling import tell_of_compiling
 
 
 @pytest.mark.compiled_only
@@ -20,7 +19,7 @@ def test_it_is_told_once_and_only_on_a_terminal(
     real = event.register
 
     def register(kind: str, listener: event.Listener) -> None:
-        added.extend([listener] * (type(listener).__module__ == "ohhell_env.compiling"))
+        added.extend([listener] * (type(listener).__module__ == "ohhell_env.engine.compiling"))
         real(kind, listener)
 
     monkeypatch.setattr(event, "register", register)

@@ -18,8 +18,10 @@ import typer
 
 from docs.blocks.commands import PROGRAMS, command_of
 from docs.generate import regenerate
-from ohhell_env.cli_rules import parse_changes
+from ohhell_env.cli.rules import parse_changes
 from ohhell_env.errors import OhHellError
+from ohhell_train.cli import CONFIGS
+from ohhell_train.methods import load_settings
 from tests.doc_pages import (
     DOCS,
     LEFT_TO,
@@ -36,8 +38,6 @@ from tests.doc_pages import (
     text_of,
 )
 from tests.test_makefile import TARGETS, pins
-from train.cli import CONFIGS
-from train.methods import load_settings
 
 BAD_USAGE: Any = typer.BadParameter.__mro__[2]
 BY_NAME = {program.name: program for program in PROGRAMS}
@@ -192,11 +192,11 @@ def test_every_option_that_is_named_beside_its_command_is_one(page: str) -> None
 @pytest.mark.parametrize(
     "line",
     [
-        "python -m train fit --varaint pocha",
-        "python -m train fit --set ppo.epoch=2 --config configs/train/selfplay.yaml",
-        "python -m train tournament random --deals many",
-        "python -m ohhell_env deal kachuful --players",
-        "python -m train resume",
+        "ohhell fit --varaint pocha",
+        "ohhell fit --set ppo.epoch=2 --config configs/train/selfplay.yaml",
+        "ohhell tournament random --deals many",
+        "ohhell deal kachuful --players",
+        "ohhell resume",
     ],
 )
 def test_a_mistake_in_a_command_line_is_noticed(line: str) -> None:
@@ -206,15 +206,15 @@ def test_a_mistake_in_a_command_line_is_noticed(line: str) -> None:
 
 
 def test_an_unknown_command_or_target_is_noticed() -> None:
-    lines: list[str] = ["python -m train fitt", "make tets", "python examples/nothing.py"]
+    lines: list[str] = ["ohhell fitt", "make tets", "python examples/nothing.py"]
     for line in lines:
         with pytest.raises(AssertionError):
             check_command(line.split())
 
 
 def test_continued_lines_are_one_command() -> None:
-    text = '```\npython -m train fit \\\n    --set "a=[1, 2]" > out.txt\n```\n'
-    assert command_lines(text) == [["python", "-m", "train", "fit", "--set", "a=[1, 2]"]]
+    text = '```\nohhell fit \\\n    --set "a=[1, 2]" > out.txt\n```\n'
+    assert command_lines(text) == [["python", "-m", "ohhell_env", "fit", "--set", "a=[1, 2]"]]
 
 
 # ---------------------------------------------------------------- links, pictures, generated parts
@@ -235,7 +235,7 @@ def test_generated_parts_are_up_to_date(page: str) -> None:
 
 
 def test_commands_of_the_page_on_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ohhell_env.__main__ import main
+    from ohhell_env.cli.commands import main
 
     monkeypatch.chdir(tmp_path)
     commands = command_lines(text_of("docs/pictures.md"))

@@ -30,9 +30,9 @@ MODULES = (
     "ohhell_env.oh_hell_v0",
     "ohhell_env.pictures",
     "agents",
-    "train.tournament",
-    "train.exact",
-    "train.bidding",
+    "ohhell_train.tournament",
+    "ohhell_train.exact",
+    "ohhell_train.bidding",
 )
 """Modules whose public names stand in the reference."""
 LOADED = {"link": "href", "script": "src", "img": "src", "iframe": "src", "source": "src"}
@@ -120,9 +120,13 @@ def turned(page: str, text: str, repository: str | None = None) -> str:
         (
             "docs/x.md",
             "see [a](../train/cli.py).",
-            "see <span>a (<code>train/cli.py</code>)</span>.",
+            "see <span>a (<code>train/ohhell_train/cli.py</code>)</span>.",
         ),
-        ("docs/x.md", "[`cli.py`](../train/cli.py)", "<span><code>train/cli.py</code></span>"),
+        (
+            "docs/x.md",
+            "[`cli.py`](../train/cli.py)",
+            "<span><code>train/ohhell_train/cli.py</code></span>",
+        ),
         ("docs/x.md", "[a](../../secret)", '<a href="../../secret">a</a>'),
     ],
 )

@@ -14,16 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from ohhell_env.__main__ import main
+from ohhell_env.cli.commands import main
 from ohhell_env.errors import NotationError, OhHellError, RulesError
 from ohhell_env.files import MOST_SETTINGS, read_text
 from ohhell_env.game import Game
-from ohhell_env.notation import format_game, parse_game
-from ohhell_env.record import Record, from_json, load, to_json
+from ohhell_env.records.notation import format_game, parse_game
+from ohhell_env.records.record import Record, from_json, load, to_json
 from ohhell_env.rules import Rules
 from ohhell_env.testing import play_random
-from train.plots.sources import read_table
-from train.settings import read_settings
+from ohhell_train.plots.sources import read_table
+from ohhell_train.settings import read_settings
 
 ENCODINGS = {
     "utf-8": b"",

@@ -13,25 +13,27 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ohhell_env import cli_fuzz, schedule, testing
-from ohhell_env.__main__ import main
-from ohhell_env.engine import batch, fuzz
-from ohhell_env.engine.fuzz import Fault
+from ohhell_env.cli.commands import main
+from ohhell_env.cli.program import fuzz as cli_fuzz
+from ohhell_env.engine import batch
 from ohhell_env.engine.layout import NO_TRUMP, Rows, compile_rules, new_games
 from ohhell_env.errors import RulesError
 from ohhell_env.game import Game
-from ohhell_env.record import load, replay
-from ohhell_env.rules import Rules
-from ohhell_env.settings import field_types
+from ohhell_env.records.record import load, replay
+from ohhell_env.rules import Rules, schedule
+from ohhell_env.rules.settings import field_types
 from ohhell_env.testing import (
     BrokenGameError,
     Refereed,
     check_game,
     check_records,
+    fuzz,
     load_referee,
     play_random,
     random_rules,
 )
+from ohhell_env.testing import checks as testing
+from ohhell_env.testing.fuzz import Fault
 from tests.helpers import Table
 
 # ------------------------------------------------------------------------------- random rules

@@ -17,11 +17,11 @@ import gymnasium
 import numpy as np
 import pytest
 
-from agents import make
-from agents.imported import ImportedAgent
+from ohhell_agents import make
+from ohhell_agents.external.imported import ImportedAgent
 from ohhell_env import BatchedOhHell, oh_hell_v0
-from ohhell_env.cli_records import _played
-from ohhell_env.envs.learner_seat import LearnerTables
+from ohhell_env.cli.records import _played
+from ohhell_env.envs.learner_tables import LearnerTables
 from ohhell_env.envs.registration import ID
 from ohhell_env.errors import IllegalActionError, OhHellError
 from tests.helpers import house
@@ -100,7 +100,7 @@ def by_learner_tables(player: Player, watched: Watched) -> Trace:
 
 
 def by_sb3(player: Player, watched: Watched) -> Trace:
-    from train.vec_env import TableVecEnv
+    from ohhell_env.adapters.sb3 import TableVecEnv
 
     witness = Polite()
     envs = TableVecEnv(12, **SETTINGS, opponents=[player, witness], seed=3)
@@ -120,7 +120,7 @@ def as_agent(player: Player) -> Any:
 
 def by_self_play(player: Player, watched: Watched) -> Trace:
     """Guests at the tables of PPO's rollouts."""
-    from train.rollout import LAP_FIELDS, Company, LapTables
+    from ohhell_train.ppo.rollout import LAP_FIELDS, Company, LapTables
 
     guests = [(as_agent(player), 0.5), (as_agent(Polite()), 0.5)]
     laps = LapTables(RULES, 12, seed=3, hand_size=4, company=Company(guests))
@@ -139,7 +139,7 @@ def by_self_play(player: Player, watched: Watched) -> Trace:
 
 def by_fixed_partner(player: Player, watched: Watched) -> Trace:
     """The partner that plays the cards of a learner of bids."""
-    from train.rollout import LAP_FIELDS, Company, LapTables
+    from ohhell_train.ppo.rollout import LAP_FIELDS, Company, LapTables
 
     company = Company(learns="bids", partner=as_agent(player))
     laps = LapTables(RULES, 12, seed=3, hand_size=4, company=company)
@@ -157,8 +157,8 @@ def by_fixed_partner(player: Player, watched: Watched) -> Trace:
 
 
 def by_tournament(player: Player, watched: Watched) -> Trace:
-    from train.tournament.entrants import make_entrants
-    from train.tournament.tables import Deals, play_blocks
+    from ohhell_train.tournament.entrants import make_entrants
+    from ohhell_train.tournament.tables import Deals, play_blocks
 
     witness = Polite()
     given = ("hostile", player), ("witness", witness), ("third", Polite())
@@ -173,9 +173,9 @@ def by_tournament(player: Player, watched: Watched) -> Trace:
 
 
 def by_distillation(player: Player, watched: Watched) -> Trace:
-    from train.distill import games
-    from train.distill.config import DistillConfig
-    from train.tournament.entrants import Entrant
+    from ohhell_train.distill import games
+    from ohhell_train.distill.config import DistillConfig
+    from ohhell_train.tournament.entrants import Entrant
 
     config = DistillConfig.of(
         {"rules": RULES.to_dict(), "hand_size": 4, "guests": {"random": 0.5}, "decisions": 1}
@@ -190,8 +190,8 @@ def by_distillation(player: Player, watched: Watched) -> Trace:
 
 def by_play(player: Player, watched: Watched) -> Trace:
     from ohhell_env import Game
-    from train.play.match import Match
-    from train.play.others import Others
+    from ohhell_train.play.match import Match
+    from ohhell_train.play.others import Others
 
     game = Game(RULES, seed=4, episode="deal", hand_size=4)
     watched.games = game.state
@@ -236,7 +236,7 @@ def by_pettingzoo(player: Player, watched: Watched, **settings: Any) -> Trace:
 def by_exact_values(player: Player, watched: Watched) -> Trace:
     """Every situation of a tiny game, each asked about three times."""
     from ohhell_env.adapters.open_spiel import game_of
-    from train.exact.tiny import policy_of, tree_of
+    from ohhell_train.exact.tiny import policy_of, tree_of
 
     pack = {"suits": ["C"], "ranks": ["2", "3", "4"]}
     rules = house(2, 1, pack=pack, bidding__hook="none", trump__method="none")

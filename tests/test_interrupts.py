@@ -15,9 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from ohhell_env import interrupts
-from ohhell_env.cli import STOPPED
-from ohhell_env.record import load
+from ohhell_env.cli.program import STOPPED, interrupts
+from ohhell_env.records.record import load
 from tests.children import child_of
 
 ROOT = Path(__file__).parent.parent
@@ -26,8 +25,8 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix
 SLOW_TO_CLOSE = """
 import sys, time, types
 from pathlib import Path
-from ohhell_env.cli import Command, Program
-from ohhell_env.interrupts import note_said
+from ohhell_env.cli.program import Command, Program
+from ohhell_env.cli.interrupts import note_said
 
 def work():
     try:
@@ -50,7 +49,7 @@ WHILE_IT_COMPILES = """
 import os, signal, time
 import numba
 from numba.core.codegen import CPUCodeLibrary
-from ohhell_env.interrupts import heard_once
+from ohhell_env.cli.interrupts import heard_once
 
 compiled = CPUCodeLibrary._object_compiled_hook.__func__
 
@@ -196,7 +195,7 @@ def test_training_says_how_to_go_on(tmp_path: Path, config: str) -> None:
         time.sleep(5.0)  # into the games, most likely
         out, err = stop(process)
     assert err == "" and out.splitlines()[-1].startswith("stopped; ")
-    assert out.count("stopped") == 1 and out.rstrip().endswith("python -m train resume run")
+    assert out.count("stopped") == 1 and out.rstrip().endswith("ohhell resume run")
 
 
 @pytest.mark.parametrize("face", ["plain", "table"])

@@ -14,24 +14,24 @@ import gymnasium
 import numpy as np
 import pytest
 
-import agents
+import ohhell_agents
 from ohhell_env import errors, oh_hell_v0
-from ohhell_env.__main__ import main
 from ohhell_env.actions import action_name, bid_action
 from ohhell_env.cards import Pack, card_name, parse_card
+from ohhell_env.cli.commands import main
+from ohhell_env.cli.commands import main as train
 from ohhell_env.envs.batched import BatchedOhHell
 from ohhell_env.errors import OhHellError, nearest, shown, shown_path
 from ohhell_env.game import Game
-from ohhell_env.notation import format_game, parse_game
 from ohhell_env.pictures import replay_page, table_svg
 from ohhell_env.players import resolve
-from ohhell_env.record import Record, from_json, load, replay, save, to_json
+from ohhell_env.records.notation import format_game, parse_game
+from ohhell_env.records.record import Record, from_json, load, replay, save, to_json
 from ohhell_env.rules import Rules, as_rules
 from ohhell_env.testing import play_random
-from train import plots
-from train.__main__ import main as train
-from train.counterfactual.config import CounterfactualConfig
-from train.tournament import TournamentConfig, run_tournament
+from ohhell_train import plots
+from ohhell_train.counterfactual.config import CounterfactualConfig
+from ohhell_train.tournament import TournamentConfig, run_tournament
 
 LONG = "x" * 1_000_000
 LIST = [LONG] * 3
@@ -167,17 +167,17 @@ DOORS: dict[str, Door] = {
     },
     "page, names": lambda value: replay_page(played(), value),
     "picture, names": lambda value: table_svg(Game("oh_hell", seed=1), 1, names=value),
-    "player": agents.make,
-    "player or path": lambda value: agents.make(f"{value}/best"),
-    "player of a module": lambda value: agents.make(f"agents.random_agent:{value}"),
-    "module": lambda value: agents.make(f"python:{value}:Player"),
-    "zoo": lambda value: agents.make(f"zoo:{value}"),
-    "search": lambda value: agents.make(f"search:{value}"),
-    "search, a setting": lambda value: agents.make("search", worlds=value),
-    "search, policy": lambda value: agents.make("search", policy=value),
-    "no such setting": lambda value: agents.make("heuristic", **{str(value): 1}),
-    "program, a setting": lambda value: agents.make("process:true", time_limit_ms=value),
-    "checkpoint": agents.load,
+    "player": ohhell_agents.make,
+    "player or path": lambda value: ohhell_agents.make(f"{value}/best"),
+    "player of a module": lambda value: ohhell_agents.make(f"ohhell_agents.random_agent:{value}"),
+    "module": lambda value: ohhell_agents.make(f"python:{value}:Player"),
+    "zoo": lambda value: ohhell_agents.make(f"zoo:{value}"),
+    "search": lambda value: ohhell_agents.make(f"search:{value}"),
+    "search, a setting": lambda value: ohhell_agents.make("search", worlds=value),
+    "search, policy": lambda value: ohhell_agents.make("search", policy=value),
+    "no such setting": lambda value: ohhell_agents.make("heuristic", **{str(value): 1}),
+    "program, a setting": lambda value: ohhell_agents.make("process:true", time_limit_ms=value),
+    "checkpoint": ohhell_agents.load,
     "resolve": resolve,
     "settings file": CounterfactualConfig.load,
     "tournament, deals": lambda value: TournamentConfig.of({"deals": value}),

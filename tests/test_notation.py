@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from ohhell_env.errors import NotationError
 from ohhell_env.game import Game
-from ohhell_env.notation import format_game, parse_game
-from ohhell_env.record import replay
+from ohhell_env.records.notation import format_game, parse_game
+from ohhell_env.records.record import replay
 from ohhell_env.rules import Rules
 from ohhell_env.testing import play_random, random_rules
 from tests.helpers import Table
@@ -56,7 +56,7 @@ def test_the_text_is_as_documented(game: Game) -> None:
 
 
 def test_the_example_of_the_manual_is_right() -> None:
-    from ohhell_env import notation
+    from ohhell_env.records import notation
 
     assert notation.__doc__ is not None
     example = notation.__doc__.partition("::\n\n")[2].partition("\n\nA play is")[0]

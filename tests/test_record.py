@@ -15,18 +15,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ohhell_env import cli_records, oh_hell_v0
-from ohhell_env import record as record_module
-from ohhell_env.__main__ import main
+from ohhell_env import oh_hell_v0
 from ohhell_env.actions import BID_BASE, card_action
+from ohhell_env.cli.commands import main
+from ohhell_env.cli.program import records as cli_records
 from ohhell_env.errors import NotationError, OhHellError
 from ohhell_env.game import Game
 from ohhell_env.players import FunctionPlayer
-from ohhell_env.record import from_json, load, replay, save, to_json
-from ohhell_env.replay import DEAL_KEYS, RECORD_KEYS, check
+from ohhell_env.records import record as record_module
+from ohhell_env.records.record import from_json, load, replay, save, to_json
+from ohhell_env.records.replay import DEAL_KEYS, RECORD_KEYS, check
 from ohhell_env.rules import Rules
+from ohhell_env.rules.variants import VARIANTS
 from ohhell_env.testing import check_records, play_random, public_state, random_rules
-from ohhell_env.variants import VARIANTS
 from tests.helpers import Table
 
 

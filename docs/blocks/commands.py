@@ -11,17 +11,15 @@ from typing import Any
 import typer
 
 from docs.blocks.markdown import prose, table, words
-from ohhell_env.__main__ import PROGRAM as LIBRARY
-from ohhell_env.cli import Program
-from train.__main__ import PROGRAM as TRAINING
+from ohhell_env.cli.commands import OHHELL
+from ohhell_env.cli.program import Program
 
-PROGRAMS = (LIBRARY, TRAINING)
 _HERE = f"{Path(__file__).resolve().parent.parent.parent}/"
 
 
 def commands() -> str:
     """Every command: what it does, how it is called, what its arguments and options mean."""
-    return "".join(part for program in PROGRAMS for part in _program(program))
+    return "".join(_program(OHHELL))
 
 
 def command_of(program: Program, name: str) -> Any:
@@ -30,10 +28,11 @@ def command_of(program: Program, name: str) -> Any:
 
 
 def _program(program: Program) -> Iterator[str]:
-    yield f"\n## {program.name}\n\n{program.summary}\n"
-    for name in program.commands:
-        yield f"\n### {program.name} {name}\n\n"
-        yield from _command(program, name)
+    for heading, names in program.groups.items():
+        yield f"\n## {heading}\n"
+        for name in names:
+            yield f"\n### {program.name} {name}\n\n"
+            yield from _command(program, name)
 
 
 def _command(program: Program, name: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from agents.process import ProcessAgent
+from ohhell_agents.external.process import ProcessAgent
 from ohhell_env import oh_hell_v0
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -13,13 +13,14 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from docs.blocks.markdown import prose, table, written
-from ohhell_env import schedule as plan
-from ohhell_env.axes import SCORINGS, Bidding, End, Play, Schedule, Scoring, Settlement, Trump
 from ohhell_env.cards import Pack
-from ohhell_env.checks import MAX_PLAYERS, MIN_PLAYERS
 from ohhell_env.errors import RulesError
-from ohhell_env.explain import explain
-from ohhell_env.phrases import (
+from ohhell_env.rules import Rules
+from ohhell_env.rules import schedule as plan
+from ohhell_env.rules.axes import SCORINGS, Bidding, End, Play, Schedule, Scoring, Settlement, Trump
+from ohhell_env.rules.checks import MAX_PLAYERS, MIN_PLAYERS
+from ohhell_env.rules.explain import explain
+from ohhell_env.rules.phrases import (
     changes,
     compact,
     made_words,
@@ -28,9 +29,8 @@ from ohhell_env.phrases import (
     removed_words,
     scoring_name,
 )
-from ohhell_env.rules import Rules
-from ohhell_env.settings import field_types, to_plain
-from ohhell_env.variants import VARIANTS
+from ohhell_env.rules.settings import field_types, to_plain
+from ohhell_env.rules.variants import VARIANTS
 
 _AXES: dict[str, type] = {
     "": Rules,

@@ -11,8 +11,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from docs.blocks.markdown import prose, table
-from train.methods import METHODS
-from train.tournament.config import TournamentConfig
+from ohhell_train.methods import METHODS
+from ohhell_train.tournament.config import TournamentConfig
 
 HEADER = ("Setting", "If left out", "Meaning")
 

@@ -2,7 +2,7 @@
 
 It bids one for each ace and for each king or queen of trumps, and plays the lowest legal card.
 
-    python -m train tournament heuristic "process:python examples/bots/tiny_bot.py"
+    ohhell tournament heuristic "process:python examples/bots/tiny_bot.py"
 
 Any language will do: read a line, answer a line, end at "quit" or at the end of the input. See
 docs/external-players.md.

@@ -20,14 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from ohhell_env import schedule
 from ohhell_env.adapters.open_spiel_moment import Moment, Setting
 from ohhell_env.adapters.open_spiel_worlds import Unseen
 from ohhell_env.errors import OhHellError, RulesError, shown
 from ohhell_env.first_deal import check_hand_size
-from ohhell_env.rules import Rules, RulesLike, as_rules
-from ohhell_env.variants import VARIANTS
-from ohhell_env.yaml_text import read_yaml
+from ohhell_env.rules import Rules, RulesLike, as_rules, schedule
+from ohhell_env.rules.variants import VARIANTS
+from ohhell_env.rules.yaml_text import read_yaml
 
 try:
     import pyspiel

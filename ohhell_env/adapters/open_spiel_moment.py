@@ -26,7 +26,7 @@ from ohhell_env.game import Game
 from ohhell_env.illegal import explain_illegal
 from ohhell_env.observation import Layout, layout_of
 from ohhell_env.rules import Rules
-from ohhell_env.schedule import TrumpSource
+from ohhell_env.rules.schedule import TrumpSource
 
 CHANCE, OVER = -1, -4
 """OpenSpiel's numbers for chance and the end, in the place of a seat."""

@@ -21,7 +21,7 @@ from ohhell_env.engine import batch
 from ohhell_env.engine.layout import Phase
 from ohhell_env.errors import OhHellError
 from ohhell_env.game import Game
-from ohhell_env.schedule import TrumpSource
+from ohhell_env.rules.schedule import TrumpSource
 
 if TYPE_CHECKING:
     from ohhell_env.adapters.open_spiel import OhHellState

@@ -1,63 +1,112 @@
-"""Compiling with a cache that notices every change of the engine.
+"""Compiling with a cache that knows what each function was compiled from.
 
-numba keeps compiled functions on disk and looks, for each, only at the file it stands in; a
-function that calls another file's functions would go on with their old code. So the cache lives in
-a folder named after a digest of all the sources that compiled code comes from.
+numba keeps compiled functions on disk and looks, for each, only at the file it stands in: a
+function that calls another file's functions would go on with their old code, and a changed comment
+would compile the whole file anew. Here the key of a function is its bytecode, that of all it calls,
+and the constants that they use, wherever these stand.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
+import multiprocessing
 import os
-import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from enum import Enum
 from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numba
+import numpy as np
 from numba import njit
-from numba.core.caching import FunctionCache  # pyright: ignore[reportMissingTypeStubs]
+from numba.core.caching import (  # pyright: ignore[reportMissingTypeStubs]
+    FunctionCache,
+    IndexDataCacheFile,
+)
 
 COMPILED = not numba.config.DISABLE_JIT
 """Whether the engine runs compiled (False under NUMBA_DISABLE_JIT=1)."""
+QUIET = "OHHELL_QUIET"
+"""Environment variable: anything in it, and nothing is said when something is compiled."""
 
-_ENGINE = Path(__file__).parent
-_CONSTANTS = ("actions.py", "cards.py", "schedule.py")
-"""Files outside the engine whose constants are compiled in."""
 _KEPT = 4
-"""Digests whose caches are kept, the newest ones."""
+"""Versions of a function that are kept, the newest ones: a branch and its parent share a cache."""
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), tuple, frozenset, np.generic, Enum)
 
 
-def _sources(package: str) -> list[Path]:
-    """Returns the files of the engine, and those of another package that build on it."""
-    files = sorted(_ENGINE.glob("*.py")) + [_ENGINE.parent / name for name in _CONSTANTS]
-    origin = getattr(sys.modules.get(package), "__file__", None)
-    if package != "ohhell_env" and origin is not None:
-        others = sorted(Path(origin).parent.rglob("*.py"))
-        files += [file for file in others if b"ohhell_env.engine" in file.read_bytes()]
-    return files
+def _digest(function: Any) -> str:
+    """Returns a digest of all that a compiled function is made of.
+
+    Bytecode has neither comments nor line numbers, and docstrings are left out.
+    """
+    digest = hashlib.sha256(
+        f"{sys.version_info[:2]} {numba.__version__} {numba.config.BOUNDSCHECK}".encode()
+    )
+    for part in _parts(function, set()):
+        digest.update(part.encode() + b"\0")
+    return digest.hexdigest()[:20]
 
 
-@functools.cache
-def _cache_folder(package: str) -> str | None:
-    """Returns where compiled functions of a package are kept; None: nowhere is writable."""
-    checked = numba.config.BOUNDSCHECK  # numba's own key leaves it out
-    digest = hashlib.sha256(f"{numba.__version__} {checked}".encode())
-    for file in _sources(package):
-        digest.update(file.read_bytes())
-    name = f"ohhell-{digest.hexdigest()[:16]}"
+def _parts(function: Any, seen: set[int]) -> Iterator[str]:
+    """Yields the parts of a function and of what it calls, each function once."""
+    if id(function) in seen:
+        return
+    seen.add(id(function))
+    yield function.__qualname__
+    names: set[str] = set()
+    yield from _code(function.__code__, function.__doc__, names)
+    space = function.__globals__
+    used = {name: space[name] for name in sorted(names) if name in space}
+    for module in [each for each in used.values() if isinstance(each, ModuleType)]:
+        if not _is_library(module.__name__):
+            used |= {name: getattr(module, name) for name in sorted(names) if hasattr(module, name)}
+    cells = function.__closure__ or ()
+    for value in [*used.values(), *(cell.cell_contents for cell in cells)]:
+        yield from _value(value, seen)
+
+
+def _code(code: CodeType, docstring: str | None, names: set[str]) -> Iterator[str]:
+    """Yields what a piece of bytecode does, and collects the names that it looks up."""
+    names.update(code.co_names)
+    yield code.co_code.hex()
+    yield repr((code.co_names, code.co_varnames, code.co_freevars))
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _code(constant, None, names)
+        elif constant is None or constant != docstring:
+            yield repr(constant)
+
+
+def _value(value: Any, seen: set[int]) -> Iterator[str]:
+    """Yields what a global of compiled code is: the parts of a function, or a constant's value."""
+    inner = getattr(value, "py_func", getattr(value, "_defn", value))  # of njit, of an intrinsic
+    if isinstance(inner, FunctionType):
+        if not _is_library(inner.__module__):
+            yield from _parts(inner, seen)
+    elif isinstance(value, np.ndarray):
+        yield f"{value.dtype!r} {value.shape} {value.tobytes().hex()}"
+    elif isinstance(value, (*_PLAIN, np.dtype)):
+        yield repr(value)
+
+
+def _is_library(module: str) -> bool:
+    """Returns whether a module's compiled code changes with the version of numba only."""
+    return module.partition(".")[0] in ("numba", "numpy", "llvmlite", "math")
+
+
+def _cache_folder() -> str | None:
+    """Returns where compiled functions are kept; None: nowhere is writable."""
     chosen = os.environ.get("NUMBA_CACHE_DIR")
-    own = [Path(chosen)] if chosen else [_ENGINE / "__pycache__", _user_cache()]
-    for base in filter(None, own):
+    own = [Path(chosen)] if chosen else [Path(__file__).parent / "__pycache__", _user_cache()]
+    for folder in filter(None, own):
         try:
-            (base / name).mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=base / name):
-                _prune(base, name)
-                return str(base / name)
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                return str(folder)
         except OSError:
             continue
     return None
@@ -72,23 +121,11 @@ def _user_cache() -> Path | None:
         return None
 
 
-def _prune(base: Path, name: str) -> None:
-    """Removes the caches of all but the newest digests."""
-    os.utime(base / name)
-    folders = sorted(base.glob("ohhell-*"), key=_age)
-    for folder in folders[:-_KEPT]:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _age(folder: Path) -> float:
-    try:
-        return folder.stat().st_mtime
-    except OSError:  # another process has removed it in the meantime
-        return 0.0
+_FOLDER = _cache_folder() if COMPILED else None
 
 
 class _Cache(FunctionCache):
-    """numba's cache of one function, for which a file that cannot be used is as good as none.
+    """numba's cache of one function, with our key, for which a broken file is as good as none.
 
     A full disk, a copy that broke off or a machine that went down leaves empty and cut files, over
     which numba's own cache fails at every start from then on.
@@ -96,33 +133,77 @@ class _Cache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Returns the compiled function, or None where there is none that can be used."""
+        found = None
         try:
-            return super().load_overload(sig, target_context)
+            self._use_own_files()
+            found = super().load_overload(sig, target_context)
         except Exception:  # unpickling what is left of a file may raise anything
             with contextlib.suppress(OSError):  # gone already, or not ours to remove
                 Path(self._cache_file._index_path).unlink()
-            return None  # the caller compiles and saves it: a new index, and new files over the old
+        if found is None:  # the caller compiles and saves it: a new index, new files over the old
+            _say_once()
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Saves the compiled function if that can be done; it can be used in any case."""
         with contextlib.suppress(OSError):
             super().save_overload(sig, data)
+            self._prune()
+
+    def _use_own_files(self) -> None:
+        """Names the files after the digest: known when all that is called has been imported."""
+        if isinstance(self._cache_file, _OwnFile):
+            return
+        function = self._py_func
+        name = f"{function.__module__}.{function.__qualname__}"
+        self._cache_file = _OwnFile(self._cache_path, f"{name}-{_digest(function)}", "")
+        self._name_of_all = name
+
+    def _prune(self) -> None:
+        """Removes what this function was compiled from before, but for the newest versions."""
+        indices = Path(self._cache_path).glob(f"{self._name_of_all}-*.nbi")
+        for index in sorted(indices, key=_age)[:-_KEPT]:
+            for file in index.parent.glob(f"{index.stem}.*"):
+                file.unlink(missing_ok=True)
+
+
+class _OwnFile(IndexDataCacheFile):
+    """The files of one function and one digest."""
+
+
+def _age(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except OSError:  # another process has removed it in the meantime
+        return 0.0
+
+
+_said = False
+
+
+def _say_once() -> None:
+    """Says on stderr that something is compiled, which takes a while without another word."""
+    global _said  # noqa: PLW0603 (once for a process, whoever compiles)
+    is_worker = multiprocessing.parent_process() is not None  # whose parent has said it
+    if not _said and not is_worker and not os.environ.get(QUIET) and sys.stderr is not None:
+        print("compiling for this machine, once; this takes up to a minute ...", file=sys.stderr)
+        sys.stderr.flush()
+    _said = True
 
 
 def _compile(function: Callable[..., Any], cached: bool, **options: Any) -> Any:
     if not COMPILED:
         return function
-    folder = _cache_folder(function.__module__.partition(".")[0]) if cached else None
+    compiled: Any = njit(nogil=True, error_model="numpy", **options)(function)
+    if not cached or _FOLDER is None:
+        return compiled
     before = numba.config.CACHE_DIR
     try:
-        if folder is not None:
-            numba.config.CACHE_DIR = folder
-        compiled: Any = njit(nogil=True, error_model="numpy", **options)(function)
-        if folder is not None:
-            compiled._cache = _Cache(function)  # in place of what cache=True would put there
-        return compiled
+        numba.config.CACHE_DIR = _FOLDER
+        compiled._cache = _Cache(function)  # in place of what cache=True would put there
     finally:
         numba.config.CACHE_DIR = before
+    return compiled
 
 
 def inline(function: Callable[..., Any]) -> Any:

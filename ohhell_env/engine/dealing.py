@@ -12,7 +12,7 @@ from ohhell_env.engine.caching import inline
 from ohhell_env.engine.kernel import following, start_bidding
 from ohhell_env.engine.layout import EXTRA_PLAN, FIRST_DEALERS, NO_CARD, NO_TRUMP
 from ohhell_env.engine.rng import below
-from ohhell_env.schedule import TrumpSource
+from ohhell_env.rules.schedule import TrumpSource
 
 _RANDOM = FIRST_DEALERS["random"]
 _FIRST_JACK = FIRST_DEALERS["first_jack"]

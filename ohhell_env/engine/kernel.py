@@ -31,7 +31,7 @@ from ohhell_env.engine.layout import (
     Phase,
 )
 from ohhell_env.engine.scoring import score_deal
-from ohhell_env.schedule import TrumpSource
+from ohhell_env.rules.schedule import TrumpSource
 
 _BID, _PLAY, _SCORED, _OVER = (int(phase) for phase in Phase)
 _NEXT = 16 * int(Event.NEXT)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ohhell_env.engine.caching import inline
 from ohhell_env.engine.layout import SETTLEMENTS, TIE_BREAKS
-from ohhell_env.schedule import MAX_EXTRA_DEALS
+from ohhell_env.rules.schedule import MAX_EXTRA_DEALS
 
 _EXTRA_DEALS = TIE_BREAKS.index("extra_deals")
 _MOST_EXACT = TIE_BREAKS.index("most_exact_bids")

@@ -19,7 +19,7 @@ same without wrappers::
 Description:
     Oh Hell is a trick-taking game: after the deal everybody bids how many tricks he will win, and
     only who wins exactly that many makes his bid. The rules of every variant are told in plain
-    words by ``python -m ohhell_env rules NAME``. Agents are ``player_0`` to ``player_{n-1}``,
+    words by ``ohhell rules NAME``. Agents are ``player_0`` to ``player_{n-1}``,
     clockwise. One step is one bid or one card. Where bids are simultaneous the seats still bid one
     after the other, but nobody sees a bid before all have bid. In a blind one-card deal the cards
     are played by themselves after the last bid.
@@ -556,7 +556,7 @@ class RawOhHell(AECEnv[str, Any, Any]):
         return self._game.scores
 
     def record(self) -> dict[str, Any]:
-        """Returns the episode so far as plain data; see ``ohhell_env.record``."""
+        """Returns the episode so far as plain data; see ``ohhell_env.records.record``."""
         if not self._started:
             raise NotResetError("record() before reset(): call reset() first")
         return self.game.record()

@@ -45,9 +45,9 @@ Arguments:
                      as in the PettingZoo environment, but ``episode`` is "deal" unless said
                      otherwise
     opponents        who sits in the other seats: one player for all, or a list with one for each,
-                     clockwise from the learner. A player is a name that ``agents.make`` knows, a
-                     function of observation and info, or an object with ``begin`` and ``act``;
-                     they see what agents of the PettingZoo environment see
+                     clockwise from the learner. A player is a name that ``ohhell_agents.make``
+                     knows, a function of observation and info, or an object with ``begin`` and
+                     ``act``; they see what agents of the PettingZoo environment see
     seat             the learner's; None: drawn anew for each episode
     illegal          "terminate" or "raise"
     deterministic    whether opponents that weigh their actions take the best one
@@ -78,8 +78,8 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from ohhell_env.actions import BID_BASE, whole_number
+from ohhell_env.engine import seat_loops
 from ohhell_env.engine.layout import Phase
-from ohhell_env.envs import seat_loops
 from ohhell_env.envs.aec import RENDER_MODES, RawOhHell
 from ohhell_env.envs.arguments import ILLEGAL_POLICIES, check_one_of, check_seat
 from ohhell_env.envs.opponents import Opponents, OpponentsLike
@@ -312,7 +312,7 @@ class OhHellEnv(gymnasium.Env[Vector, Any]):
         return copy.deepcopy(self)
 
     def record(self) -> dict[str, Any]:
-        """Returns the episode so far as plain data; see ``ohhell_env.record``."""
+        """Returns the episode so far as plain data; see ``ohhell_env.records.record``."""
         return self._table.record()
 
     def close(self) -> None:

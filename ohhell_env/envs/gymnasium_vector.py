@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from ohhell_env.envs import render
 from ohhell_env.envs.aec import check_render_mode
-from ohhell_env.envs.learner_seat import LearnerTables
+from ohhell_env.envs.learner_tables import LearnerTables
 from ohhell_env.envs.opponents import OpponentsLike
 from ohhell_env.errors import RulesError, nearest, shown
 from ohhell_env.game import check_seed

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ohhell_env.actions import BID_BASE, action_name, whole_number
+from ohhell_env.engine import seat_loops
 from ohhell_env.engine.encode import MARGIN, new_buffer
 from ohhell_env.engine.layout import Phase, Rows
-from ohhell_env.envs import seat_loops
 from ohhell_env.errors import IllegalActionError, RulesError, shown
 from ohhell_env.game import cards_of
 from ohhell_env.observation import LAYOUTS, Layout, layout_of

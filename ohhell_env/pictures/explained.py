@@ -11,9 +11,9 @@ from ohhell_env.engine.encode import new_buffer
 from ohhell_env.errors import OhHellError
 from ohhell_env.game import Game
 from ohhell_env.observation import LAYOUTS, layout_of
-from ohhell_env.record import Record
-from ohhell_env.replay import check
-from ohhell_env.thoughts import Thought, plain_thought
+from ohhell_env.records.record import Record
+from ohhell_env.records.replay import check
+from ohhell_env.records.thoughts import Thought, plain_thought
 
 
 def explained(record: Record, player: Any, seat: int | None = None) -> list[list[Thought | None]]:
@@ -25,8 +25,8 @@ def explained(record: Record, player: Any, seat: int | None = None) -> list[list
         seat: Ask at this seat's decisions only; None: at all.
 
     Returns:
-        By deal, a thought (see ``ohhell_env.thoughts``) for each bid and card; None where it was
-        not asked.
+        By deal, a thought (see ``ohhell_env.records.thoughts``) for each bid and card; None where
+        it was not asked.
 
     Raises:
         OhHellError: The player cannot explain itself.

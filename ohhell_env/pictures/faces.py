@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ohhell_env.cards import SPANISH_SUITS, STANDARD_SUITS, Pack
-from ohhell_env.phrases import suit_word
+from ohhell_env.rules.phrases import suit_word
 
 _SYMBOLS: dict[str, str] = dict(zip(STANDARD_SUITS, "♣♦♥♠", strict=True))
 _CIRCLE = "a.215,.215 0 1 0 .43,0a.215,.215 0 1 0 -.43,0Z"

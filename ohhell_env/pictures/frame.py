@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ohhell_env.errors import OhHellError
+from ohhell_env.extras import what_is_missing
 
 FONTS = Path(__file__).parent / "fonts"
 
@@ -68,6 +69,6 @@ def _opened(data: bytes) -> Any:
 
 def _missing(error: ModuleNotFoundError) -> OhHellError:
     return OhHellError(
-        f"pictures as pixels (render_mode='rgb_array') need {error.name}, which is not installed: "
-        'pip install -e ".[pictures]" in the clone; render_mode="ansi" needs nothing'
+        f"a picture as pixels (render_mode='rgb_array') {what_is_missing(error)}; "
+        'render_mode="ansi" needs nothing'
     )

@@ -13,8 +13,8 @@ from ohhell_env.pictures.names import seat_names
 from ohhell_env.pictures.page import replay_page
 from ohhell_env.pictures.svg import draw
 from ohhell_env.pictures.view import view_of
-from ohhell_env.record import Record
-from ohhell_env.replay import Checked, check
+from ohhell_env.records.record import Record
+from ohhell_env.records.replay import Checked, check
 
 _CELL = "padding:3px 9px;text-align:right;border-bottom:1px solid #8884"
 _MADE, _MISSED = "color:#2f7d4f;font-weight:bold", "opacity:.75"

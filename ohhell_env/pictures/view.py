@@ -17,8 +17,8 @@ from ohhell_env.engine.layout import NO_TRUMP, NOBODY, Phase
 from ohhell_env.game import Game
 from ohhell_env.observation import decode, layout_of
 from ohhell_env.rules import Rules
-from ohhell_env.schedule import num_deals
-from ohhell_env.variants import VARIANTS
+from ohhell_env.rules.schedule import num_deals
+from ohhell_env.rules.variants import VARIANTS
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,11 @@ import pytest
 
 pyspiel = pytest.importorskip("pyspiel")
 
-from ohhell_env import Rules, oh_hell_v0, variants  # noqa: E402
+from ohhell_env import (  # noqa: E402
+    Rules,
+    oh_hell_v0,
+    variants,
+)
 from ohhell_env.adapters import open_spiel_moment  # noqa: E402
 from ohhell_env.adapters.open_spiel import (  # noqa: E402
     OhHellGame,
@@ -29,7 +33,7 @@ from ohhell_env.adapters.open_spiel import (  # noqa: E402
     read_settings,
 )
 from ohhell_env.errors import OhHellError, RulesError  # noqa: E402
-from ohhell_env.schedule import TrumpSource, hand_sizes  # noqa: E402
+from ohhell_env.rules.schedule import TrumpSource, hand_sizes  # noqa: E402
 from tests.adapters.deals import TREES, dealt_by_chance, moments  # noqa: E402
 from tests.engine.test_differential import open_spiel_action, open_spiel_chances  # noqa: E402
 from tests.envs.play import EVERY_TABLE, some_rules  # noqa: E402
@@ -310,7 +314,7 @@ def test_the_examples_of_the_page_run(capsys: pytest.CaptureFixture[str]) -> Non
     assert len(names["state"].returns()) == 4 and returns == str(names["state"].returns())
 
 
-@pytest.mark.parametrize("name", ["ohhell_env.adapters.open_spiel", "train.exact.tiny"])
+@pytest.mark.parametrize("name", ["ohhell_env.adapters.open_spiel", "ohhell_train.exact.tiny"])
 def test_examples_of_docstrings(name: str) -> None:
     pytest.importorskip("safetensors" if name.startswith("train") else "pyspiel")
     found = doctest.testmod(importlib.import_module(name))

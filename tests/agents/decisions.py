@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from agents import Agent
+    from ohhell_agents import Agent
     from ohhell_env import Rules
 
 GARBAGE = {"a": (np.nan, 113), "b": (-3e7, 91)}
@@ -49,7 +49,7 @@ def fill_empty_arrays(kind: str) -> None:
 
 def decided(spec: str, tables: int, tricks: int) -> list[Any]:
     """Returns all decisions of a player, and the values that it shows of some."""
-    import agents
+    import ohhell_agents
     from ohhell_env import BatchedOhHell, Rules
 
     found: list[Any] = []
@@ -59,7 +59,7 @@ def decided(spec: str, tables: int, tricks: int) -> list[Any]:
             size = 1 if name == "blind" else sizes[len(found) % 2]
             played = BatchedOhHell(tables, rules, seed=players, hand_size=size)
             played.reset()
-            player = new_network(rules) if spec == "network" else agents.make(spec, seed=7)
+            player = new_network(rules) if spec == "network" else ohhell_agents.make(spec, seed=7)
             player.begin(played.rules)
             for step in range(players * (min(size, tricks) + 1)):
                 views = played.observations.copy(), played.action_masks.copy()
@@ -77,9 +77,9 @@ def new_network(rules: Rules) -> Agent:
     """Returns a player of random weights for some rules."""
     import torch
 
-    from agents.checkpoint import Checkpoint
-    from agents.learned import LearnedAgent
-    from agents.network import Network
+    from ohhell_agents.nn.agent import LearnedAgent
+    from ohhell_agents.nn.checkpoint import Checkpoint
+    from ohhell_agents.nn.network import Network
     from ohhell_env.observation import layout_of
 
     torch.manual_seed(1)

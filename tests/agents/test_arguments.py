@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-import agents
-from agents import Agent, HeuristicAgent, RandomAgent
-from agents.base import Actions
+import ohhell_agents
+from ohhell_agents import Agent, HeuristicAgent, RandomAgent
+from ohhell_agents.base import Actions
 from ohhell_env import BatchedOhHell, Rules
 from ohhell_env.errors import CheckpointError, IllegalActionError, OhHellError
 
@@ -35,7 +35,7 @@ def a_batch(tables: int = 4) -> BatchedOhHell:
 
 
 def begun(name: str) -> Agent:
-    player = agents.make(name, seed=1)
+    player = ohhell_agents.make(name, seed=1)
     player.begin("oh_hell")
     return player
 
@@ -180,16 +180,16 @@ def test_any_whole_number_type_is_a_seat() -> None:
 @pytest.mark.parametrize("spec", ["", None, 5, b"random", ["random"], RandomAgent])
 def test_make_wants_a_name(spec: Any) -> None:
     with pytest.raises(OhHellError, match="a player is a name"):
-        agents.make(spec)
+        ohhell_agents.make(spec)
 
 
 @pytest.mark.parametrize("spec", ["x\0y", "x" * 5000, "\ud800", "./x\0y", "./" + "x" * 5000])
 def test_a_name_that_no_file_has_is_an_unknown_player(spec: str) -> None:
     with pytest.raises(OhHellError, match=r"unknown player|no such checkpoint"):
-        agents.make(spec)
+        ohhell_agents.make(spec)
 
 
-LOADERS = (agents.load, RandomAgent.load, HeuristicAgent.load)
+LOADERS = (ohhell_agents.load, RandomAgent.load, HeuristicAgent.load)
 
 
 @pytest.mark.parametrize("path", [None, 5, "", "x\0y", b"x", ["x"], 1.5])

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-import agents
-from agents import zoo
+import ohhell_agents
+from ohhell_agents import zoo
 from ohhell_env.actions import action_name
 from ohhell_env.cards import card_name, parse_card
 from ohhell_env.game import Game
@@ -24,7 +24,7 @@ SCORINGS = ("common", "simple", "escalating")
 
 
 def ruff_or_discard(
-    player: agents.Agent, rules: Rules, place: int, turned: str, bids: str
+    player: ohhell_agents.Agent, rules: Rules, place: int, turned: str, bids: str
 ) -> list[str]:
     """Returns the hands with which a seat that needs both tricks throws one of them away.
 
@@ -51,7 +51,7 @@ def ruff_or_discard(
 
 @pytest.mark.parametrize("name", PLAYERS)
 def test_a_seat_that_needs_both_tricks_ruffs(name: str) -> None:
-    player = agents.make(name, seed=1)
+    player = ohhell_agents.make(name, seed=1)
     for scoring in SCORINGS:
         rules = Rules(players=4).replace(scoring=scoring, **FREE)
         for place in (1, 2, 3):
@@ -118,7 +118,9 @@ def test_what_is_certain_decides(position: Position, player: str) -> None:
 def test_no_bid_is_thrown_away_in_play(players: int) -> None:
     """Whole deals: needing all, a card that can win; needing none, one that need not."""
     rules = Rules(players=players).replace(scoring="escalating", **FREE)
-    seated = [agents.make(CORRECTED[seat % len(CORRECTED)], seed=1) for seat in range(players)]
+    seated = [
+        ohhell_agents.make(CORRECTED[seat % len(CORRECTED)], seed=1) for seat in range(players)
+    ]
     for seat, player in enumerate(seated):
         player.begin(rules, seat)
     seen = 0

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
-from agents.arrangement import INPUTS
-from agents.checkpoint import CARD, WEIGHTS, Checkpoint, load_checkpoint, save_checkpoint
-from agents.network import Network
+from ohhell_agents.nn.checkpoint import CARD, WEIGHTS, Checkpoint, load_checkpoint, save_checkpoint
+from ohhell_agents.nn.feature_layout import INPUTS
+from ohhell_agents.nn.network import Network
 from ohhell_env.errors import CheckpointError
 from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-import agents
-from agents.corrections import MOST_CHOICES, correct_bids, correct_cards, price
-from agents.counterfactual import CounterfactualAgent
-from agents.folders import CARD, WEIGHTS
-from agents.models import (
+import ohhell_agents
+from ohhell_agents.checkpoint_io import CARD, WEIGHTS
+from ohhell_agents.counterfactual import CounterfactualAgent
+from ohhell_agents.value.advantage_nets import MOST_CHOICES, correct_bids, correct_cards, price
+from ohhell_agents.value.policy import heuristic_action
+from ohhell_agents.value.trick_model import (
     BID_CHOICE,
     BID_SITUATION,
     CARD_CHOICE,
@@ -25,7 +26,6 @@ from agents.models import (
     TABLE_WORDS,
     fitted,
 )
-from agents.policy import heuristic_action
 from ohhell_env import Rules
 from ohhell_env.cards import card_name
 from ohhell_env.engine.layout import Phase, Rows, compile_rules, engine_rows
@@ -142,7 +142,7 @@ def test_corrections_change_decisions_and_zero_ones_hardly_any() -> None:
     rules, zero = Rules.preset("oh_hell", 4), engine_rows(fitted().view(np.ndarray).copy())
     zero["corrected"] = 1
     counts = {"zero": 0, "wild": 0, "all": 0}
-    heuristic = agents.make("heuristic")
+    heuristic = ohhell_agents.make("heuristic")
     for tables in states(rules, heuristic, steps=60, tables=16):
         compiled = tables.game(0).compiled
         for row in tables.games:
@@ -161,12 +161,12 @@ def saved(tmp_path: Path) -> Path:
 
 
 def test_round_trip_is_exact(saved: Path) -> None:
-    agent = agents.load(saved)
+    agent = ohhell_agents.load(saved)
     assert isinstance(agent, CounterfactualAgent) and agent.kind == "counterfactual"
     assert agent.models.tobytes() == corrected().tobytes()
     assert agent.about == {"rules": ["oh_hell"]}
     assert agent.fingerprint == CounterfactualAgent(corrected()).fingerprint
-    assert agents.make(saved).fingerprint == agent.fingerprint
+    assert ohhell_agents.make(saved).fingerprint == agent.fingerprint
     assert sorted(file.name for file in saved.iterdir()) == [CARD, WEIGHTS]
 
 
@@ -193,7 +193,7 @@ def test_a_card_that_does_not_fit_is_refused(
 ) -> None:
     edit(saved, **changes)
     with pytest.raises(CheckpointError, match=expected):
-        agents.load(saved)
+        ohhell_agents.load(saved)
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_weights_that_do_not_fit_are_refused(saved: Path, change: Any, expected:
     save_file(weights, saved / WEIGHTS)
     replace_weights(saved, (saved / WEIGHTS).read_bytes())
     with pytest.raises(OhHellError, match=expected):
-        agents.load(saved)
+        ohhell_agents.load(saved)
 
 
 def test_huge_weights_still_answer_legally() -> None:
@@ -228,7 +228,7 @@ def test_huge_weights_still_answer_legally() -> None:
 
 
 def test_a_pickled_player_is_of_the_same_compiled_type() -> None:
-    player = agents.make("zoo:universal")
+    player = ohhell_agents.make("zoo:universal")
     assert isinstance(player, CounterfactualAgent)
     again = pickle.loads(pickle.dumps(player))
     assert again.fingerprint == player.fingerprint
@@ -257,7 +257,7 @@ def test_weights_whose_sums_overflow_are_refused(
     weights[name] = np.full_like(weights[name], value)
     save_file(weights, saved / WEIGHTS)
     replace_weights(saved, (saved / WEIGHTS).read_bytes())
-    for open_it in (agents.load, lambda path: agents.make(f"search:policy={path}")):
+    for open_it in (ohhell_agents.load, lambda path: ohhell_agents.make(f"search:policy={path}")):
         with pytest.raises(CheckpointError, match=f"so large that its {expected}.*train it anew"):
             open_it(saved)
 
@@ -270,7 +270,7 @@ def test_small_and_large_weights_play_on(saved: Path, value: float) -> None:
         weights[name] = np.full_like(weights[name], value)
     save_file(weights, saved / WEIGHTS)
     replace_weights(saved, (saved / WEIGHTS).read_bytes())
-    agent = agents.load(saved)
+    agent = ohhell_agents.load(saved)
     for tables in states(Rules.preset("oh_hell", 4), agent, steps=10, tables=4):
         chosen = agent.act_batch(tables.observations, tables.action_masks)
         assert tables.action_masks[np.arange(4), chosen].all()
@@ -287,7 +287,7 @@ def test_weights_of_another_type_are_refused(saved: Path, dtype: Any) -> None:
     save_file(weights, saved / WEIGHTS)
     replace_weights(saved, (saved / WEIGHTS).read_bytes())
     with pytest.raises(CheckpointError, match=r"another size|float32 of shape"):
-        agents.load(saved)
+        ohhell_agents.load(saved)
 
 
 @pytest.mark.parametrize("shape", [(0,), (0, 32), ()], ids=str)
@@ -297,4 +297,4 @@ def test_weights_of_no_size_are_refused(saved: Path, shape: tuple[int, ...]) -> 
     save_file(weights, saved / WEIGHTS)
     replace_weights(saved, (saved / WEIGHTS).read_bytes())
     with pytest.raises(CheckpointError, match=r"another size|of shape"):
-        agents.load(saved)
+        ohhell_agents.load(saved)

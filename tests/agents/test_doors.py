@@ -1,4 +1,4 @@
-"""``agents.make``, ``load``, ``save``, ``act``; and ``ohhell_env.players.resolve``."""
+"""``ohhell_agents.make``, ``load``, ``save``, ``act``; and ``ohhell_env.players.resolve``."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import agents
-from agents import Agent, HeuristicAgent, RandomAgent
+import ohhell_agents
+from ohhell_agents import Agent, HeuristicAgent, RandomAgent
 from ohhell_env.errors import CheckpointError, IllegalActionError, OhHellError, RulesError
 from ohhell_env.game import Game
 from ohhell_env.players import resolve
@@ -22,24 +22,24 @@ from tests.agents.views import view
 
 @pytest.mark.parametrize("name", ["random", "heuristic"])
 def test_a_name_makes_a_player(name: str) -> None:
-    agent = agents.make(name, seed=3)
-    assert (agent.kind, type(agent)) == (name, agents.AGENTS[name])
+    agent = ohhell_agents.make(name, seed=3)
+    assert (agent.kind, type(agent)) == (name, ohhell_agents.AGENTS[name])
 
 
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:
     with pytest.raises(OhHellError, match="unknown player 'heuristics': did you mean 'heuristic'"):
-        agents.make("heuristics")
+        ohhell_agents.make("heuristics")
 
 
 def test_a_missing_checkpoint_is_named() -> None:
     with pytest.raises(CheckpointError, match="runs/x/best: no such checkpoint"):
-        agents.make("runs/x/best")
+        ohhell_agents.make("runs/x/best")
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True, "7", 2**64])
 def test_a_seed_is_a_whole_number(seed: object) -> None:
     with pytest.raises(RulesError, match="seed"):
-        agents.make("random", seed=seed)  # type: ignore[arg-type]
+        ohhell_agents.make("random", seed=seed)  # type: ignore[arg-type]
 
 
 def drawn(agent: Agent, count: int = 40) -> list[int]:
@@ -61,16 +61,16 @@ def test_global_generators_are_left_alone() -> None:
 
 @pytest.mark.parametrize("name", ["random", "heuristic"])
 def test_saved_players_go_on_where_they_were(name: str, tmp_path: Path) -> None:
-    agent = agents.make(name, seed=7)
+    agent = ohhell_agents.make(name, seed=7)
     view_mask = np.ones((5, 70), np.int8)
     if name == "random":
         agent.act_batch(view_mask, view_mask)
     agent.save(tmp_path / "player.json")
-    again = agents.load(tmp_path / "player.json")
+    again = ohhell_agents.load(tmp_path / "player.json")
     assert type(again) is type(agent)
     if name == "random":
         assert drawn(again) == drawn(agent)
-    assert type(agents.make(str(tmp_path / "player.json"), seed=1)) is type(agent)
+    assert type(ohhell_agents.make(str(tmp_path / "player.json"), seed=1)) is type(agent)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_file_of_another_player_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["random", "heuristic"])
 def test_an_empty_mask_is_refused(name: str) -> None:
     game = Game("oh_hell", seed=1)
-    agent = agents.make(name, seed=1)
+    agent = ohhell_agents.make(name, seed=1)
     agent.begin("oh_hell", 0)
     nothing = view(game, seat=(game.seat + 1) % 4)
     assert not nothing["action_mask"].any()
@@ -116,7 +116,7 @@ def test_an_empty_mask_is_refused(name: str) -> None:
 @pytest.mark.parametrize("name", ["random", "heuristic"])
 def test_the_mask_may_stand_in_the_info(name: str) -> None:
     game = Game("oh_hell", seed=1)
-    agent, twin = agents.make(name, seed=1), agents.make(name, seed=1)
+    agent, twin = ohhell_agents.make(name, seed=1), ohhell_agents.make(name, seed=1)
     agent.begin("oh_hell", 0)
     twin.begin("oh_hell", 0)
     seen = view(game)

@@ -7,7 +7,12 @@ import importlib
 
 import pytest
 
-MODULES = ("agents", "agents.heuristic", "agents.process", "agents.random_agent")
+MODULES = (
+    "agents",
+    "ohhell_agents.heuristic",
+    "ohhell_agents.external.process",
+    "ohhell_agents.random_agent",
+)
 
 
 @pytest.mark.parametrize("module", MODULES)

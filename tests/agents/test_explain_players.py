@@ -9,17 +9,17 @@ import re
 
 import pytest
 
-import agents
-from agents import SearchAgent
-from agents.explanation import Explanation
-from ohhell_env import __main__ as cli
+import ohhell_agents
+from ohhell_agents import SearchAgent
+from ohhell_agents.explanation import Explanation
 from ohhell_env.actions import BID_BASE
 from ohhell_env.cards import parse_card
+from ohhell_env.cli import commands as cli
 from ohhell_env.errors import OhHellError
 from ohhell_env.game import Game
 from ohhell_env.rules import Rules
-from ohhell_env.schedule import points
-from ohhell_env.variants import variants
+from ohhell_env.rules.schedule import points
+from ohhell_env.rules.variants import variants
 from tests.agents.test_heuristic import table
 from tests.agents.views import view
 from tests.helpers import house
@@ -28,7 +28,7 @@ Output = pytest.CaptureFixture[str]
 
 
 def explained(game: Game, spec: str, seed: int = 1) -> Explanation:
-    player = agents.make(spec, seed=seed)
+    player = ohhell_agents.make(spec, seed=seed)
     assert isinstance(player, SearchAgent)
     player.begin(game.rules)
     return player.explain(view(game))
@@ -63,7 +63,7 @@ def test_every_legal_action_has_its_value_error_visits_and_tricks(spec: str) -> 
 def test_it_explains_the_very_decision_that_it_makes() -> None:
     game = Game(Rules.preset("oh_hell", 4), seed=8, episode="deal", hand_size=7)
     for spec in ("search:worlds=7", "search:method=tree,iterations=30"):
-        one, two = agents.make(spec, seed=3), agents.make(spec, seed=3)
+        one, two = ohhell_agents.make(spec, seed=3), ohhell_agents.make(spec, seed=3)
         assert isinstance(one, SearchAgent)
         one.begin(game.rules)
         two.begin(game.rules)
@@ -106,7 +106,7 @@ def test_what_is_not_searched_says_why() -> None:
 
 
 def agents_bid(game: Game) -> int:
-    player = agents.make("heuristic")
+    player = ohhell_agents.make("heuristic")
     player.begin(game.rules)
     return player.act(view(game))
 
@@ -184,7 +184,7 @@ def test_nothing_is_shown_that_a_deal_cannot_pay(name: str) -> None:
             except OhHellError:
                 continue
             for spec in SPECS[:3]:
-                player = agents.make(spec, seed=1)
+                player = ohhell_agents.make(spec, seed=1)
                 player.begin(game.rules, None)
                 ask = game.copy()
                 while not ask.over:
@@ -200,7 +200,7 @@ def test_the_choice_taken_has_the_best_number(spec: str) -> None:
     chance = random.Random(spec)
     tables = [("oh_hell", 4, 4), ("nomination_whist", 3, 5), ("oh_pshaw", 2, 3), ("spruce", 5, 2)]
     for name, players, size in tables:
-        player = agents.make(spec, seed=1)
+        player = ohhell_agents.make(spec, seed=1)
         rules = Rules.preset(name, players)
         player.begin(rules)
         for seed in range(3):
@@ -214,7 +214,7 @@ def test_the_choice_taken_has_the_best_number(spec: str) -> None:
 def test_a_trump_that_is_not_known_yet_does_not_multiply_the_points() -> None:
     """What a bid is worth is a mean over the suits that may be trump, not a sum."""
     rules = house(4, 5, trump__method="random_suit", trump__revealed="after_bidding")
-    player = agents.HeuristicAgent()
+    player = ohhell_agents.HeuristicAgent()
     player.begin(rules)
     told = player.explain(view(Game(rules, 3)))
     highest = [points(rules.scoring, bid, bid, 5) for bid in range(6)]
@@ -228,7 +228,7 @@ def test_what_was_expected_before_is_mixed_in() -> None:
     game = Game(Rules.preset("nomination_whist", 4), 3, "deal", 5)
     apart = 0
     for word in range(40):
-        player = agents.make("search:worlds=12,race=0,objective=points,prior=80", seed=1)
+        player = ohhell_agents.make("search:worlds=12,race=0,objective=points,prior=80", seed=1)
         player.begin(game.rules)
         assert isinstance(player, SearchAgent)
         told = player.explain(view(game), word=word)
@@ -251,7 +251,7 @@ def test_what_was_expected_before_is_mixed_in() -> None:
 
 
 def heuristic(game: Game) -> Explanation:
-    player = agents.HeuristicAgent()
+    player = ohhell_agents.HeuristicAgent()
     player.begin(game.rules)
     return player.explain(view(game))
 

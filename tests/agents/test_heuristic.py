@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-import agents
-from agents.engine_players import HEURISTIC, play_on
-from agents.models import fitted
-from agents.policy import heuristic_action
+import ohhell_agents
+from ohhell_agents.value.players import HEURISTIC, play_on
+from ohhell_agents.value.policy import heuristic_action
+from ohhell_agents.value.trick_model import fitted
 from ohhell_env import BatchedOhHell
 from ohhell_env.cards import parse_card
 from ohhell_env.engine.layout import NO_BID, NO_CARD, Phase, new_games
 from ohhell_env.game import Game
 from ohhell_env.rules import Rules
-from ohhell_env.variants import VARIANTS, variants
+from ohhell_env.rules.variants import VARIANTS, variants
 from tests.agents.views import decide, states, view
 from tests.helpers import random_rules
 
@@ -142,7 +142,7 @@ ALL_RULES = all_rules()
 
 @pytest.mark.parametrize("rules", ALL_RULES, ids=lambda rules: f"{rules.name}-{rules.players}")
 def test_legal_and_equal_through_every_door(rules: Rules) -> None:
-    agent = agents.make("heuristic", seed=1)
+    agent = ohhell_agents.make("heuristic", seed=1)
     for layout in ("default", "universal"):
         for tables in states(rules, agent, steps=12, tables=4, layout=layout):
             chosen = agent.act_batch(tables.observations, tables.action_masks)
@@ -190,7 +190,7 @@ def _redeal(row: np.void, game: Game, rng: random.Random) -> None:
 
 @pytest.mark.parametrize("rules", ALL_RULES, ids=lambda rules: f"{rules.name}-{rules.players}")
 def test_hidden_cards_never_change_a_decision(rules: Rules, rng: random.Random) -> None:
-    agent = agents.make("heuristic", seed=1)
+    agent = ohhell_agents.make("heuristic", seed=1)
     for tables in states(rules, agent, steps=12, tables=4):
         compiled = tables.game(0).compiled
         changed = hidden_changed(tables, rng)
@@ -229,7 +229,7 @@ def test_a_hand_size_outside_the_schedule_is_scored_by_its_own_points() -> None:
 
 def test_explanations_give_the_chosen_action_the_most_points() -> None:
     game = Game("oh_hell", seed=3, episode="deal", hand_size=7)
-    player = agents.HeuristicAgent()
+    player = ohhell_agents.HeuristicAgent()
     player.begin("oh_hell")
     while not game.over:
         told = player.explain(view(game))
@@ -251,7 +251,7 @@ def test_explanations_give_the_chosen_action_the_most_points() -> None:
 def test_the_value_of_a_bid_is_its_expected_points() -> None:
     """With the boss trump alone in a one-card deal, a bid of one is made for certain."""
     game = table("AS / 7D / 9H / 3C", turned="2S", scoring="simple")
-    player = agents.HeuristicAgent()
+    player = ohhell_agents.HeuristicAgent()
     player.begin(game.rules)
     told = player.explain(view(game))
     assert told.thoughts[0].name == "bid 1"
@@ -265,7 +265,7 @@ def test_expected_points_that_round_to_nothing_have_no_sign() -> None:
     points = [[[0, 0]] * 2, [[0, 0, -1]] * 3]
     rules = {"scoring": {"table": points}, "schedule": {"shape": "up", "high": 2}}
     game = table("7D 8D / 9D TD / 9H TH / 9S TS / 2C 2H", turned="2S", bids="0 0 0 0", **rules)
-    player = agents.HeuristicAgent()
+    player = ohhell_agents.HeuristicAgent()
     player.begin(game.rules)
     told = player.explain(view(game))
     value = told.thoughts[0].value

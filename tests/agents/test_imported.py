@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-import agents
-from agents import RandomAgent
+import ohhell_agents
+from ohhell_agents import RandomAgent
 from ohhell_env.errors import IllegalActionError, OhHellError
 from ohhell_env.game import Game
 from tests.agents.views import view
@@ -65,7 +65,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", ["OnlyAct", "Batch"])
 @pytest.mark.parametrize("prefix", ["", "python:"])
 def test_any_class_with_an_answer_is_a_player(prefix: str, name: str) -> None:
-    agent = agents.make(f"{prefix}their_bots.clever:{name}", seed=4)
+    agent = ohhell_agents.make(f"{prefix}their_bots.clever:{name}", seed=4)
     assert (agent.kind, agent.one_by_one) == ("python", name == "OnlyAct")
     game = Game("oh_hell", seed=1)
     agent.begin("oh_hell", game.seat)
@@ -75,36 +75,36 @@ def test_any_class_with_an_answer_is_a_player(prefix: str, name: str) -> None:
 
 
 def test_seed_and_beginning_are_handed_on() -> None:
-    agent = agents.make("their_bots.clever:Batch", seed=4)
+    agent = ohhell_agents.make("their_bots.clever:Batch", seed=4)
     agent.begin("oh_hell", 2)
     player = agent.player  # type: ignore[attr-defined]
     assert (player.seed, player.begun) == (4, ("oh_hell", 2))
 
 
 def test_an_agent_is_taken_as_it_is() -> None:
-    agent = agents.make("their_bots.clever:Mine", seed=3)
+    agent = ohhell_agents.make("their_bots.clever:Mine", seed=3)
     assert isinstance(agent, RandomAgent)
-    assert type(agents.make("tests.train.players:Lowest")) is Lowest
+    assert type(ohhell_agents.make("tests.train.players:Lowest")) is Lowest
 
 
 def test_its_class_file_and_own_words_are_its_fingerprint() -> None:
     digest = hashlib.sha256(MODULE.encode()).hexdigest()
-    plain = agents.make("their_bots.clever:Batch").fingerprint
+    plain = ohhell_agents.make("their_bots.clever:Batch").fingerprint
     assert plain == f"their_bots.clever:Batch sha256:{digest}"
-    own = agents.make("their_bots.clever:Closes").fingerprint
+    own = ohhell_agents.make("their_bots.clever:Closes").fingerprint
     assert own == f"their_bots.clever:Closes sha256:{digest} second try"
 
 
 def test_close_is_handed_on_where_there_is_one() -> None:
-    with agents.make("their_bots.clever:Closes") as agent:
+    with ohhell_agents.make("their_bots.clever:Closes") as agent:
         pass
     assert agent.player.closed == 1  # type: ignore[attr-defined]
-    agents.make("their_bots.clever:OnlyAct").close()
+    ohhell_agents.make("their_bots.clever:OnlyAct").close()
 
 
 @pytest.mark.parametrize("seat", [-1, 4, 99, "0"])
 def test_a_seat_that_is_not_there_is_not_handed_on(seat: Any) -> None:
-    agent = agents.make("their_bots.clever:Batch")
+    agent = ohhell_agents.make("their_bots.clever:Batch")
     with pytest.raises(IllegalActionError, match="seat: 0 to 3"):
         agent.begin("oh_hell", seat)
     assert agent.player.begun is None  # type: ignore[attr-defined]
@@ -128,12 +128,12 @@ def test_a_seat_that_is_not_there_is_not_handed_on(seat: Any) -> None:
 )
 def test_what_cannot_be_imported_is_explained(spec: str, message: str) -> None:
     with pytest.raises(OhHellError, match=message):
-        agents.make(spec)
+        ohhell_agents.make(spec)
 
 
 def test_it_cannot_be_saved(tmp_path: Path) -> None:
     with pytest.raises(OhHellError, match="OnlyAct cannot be saved"):
-        agents.make("their_bots.clever:OnlyAct").save(tmp_path / "x")
+        ohhell_agents.make("their_bots.clever:OnlyAct").save(tmp_path / "x")
 
 
 class Exits:
@@ -145,4 +145,4 @@ class Exits:
 
 def test_a_class_that_ends_the_program_is_told_in_one_line() -> None:
     with pytest.raises(OhHellError, match="cannot be made: SystemExit"):
-        agents.make(f"{__name__}:Exits")
+        ohhell_agents.make(f"{__name__}:Exits")

@@ -7,10 +7,10 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from agents import make
-from agents.arrangement import input_scale, num_hints, num_inputs, sorted_actions
-from agents.inputs import read_hands, read_inputs
-from agents.sparse_layer import SparseLinear
+from ohhell_agents import make
+from ohhell_agents.nn.feature_layout import input_scale, num_hints, num_inputs, sorted_actions
+from ohhell_agents.nn.features import read_hands, read_inputs
+from ohhell_agents.nn.sparse_linear import SparseLinear
 from ohhell_env import BatchedOhHell
 from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules

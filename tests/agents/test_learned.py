@@ -12,19 +12,19 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-import agents
-from agents.arrangement import num_inputs
-from agents.checkpoint import Checkpoint
-from agents.learned import LearnedAgent
-from agents.network import Network, choose, dealers_card_from, tensor_sizes
+import ohhell_agents
+from ohhell_agents.nn.agent import LearnedAgent
+from ohhell_agents.nn.checkpoint import Checkpoint
+from ohhell_agents.nn.feature_layout import num_inputs
+from ohhell_agents.nn.network import Network, choose, dealers_card_from, tensor_sizes
 from ohhell_env import BatchedOhHell
 from ohhell_env.cards import card_name, parse_card
 from ohhell_env.errors import CheckpointError, IllegalActionError, RulesError
 from ohhell_env.game import Game
 from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules
-from ohhell_env.schedule import TrumpSource, deal_plans
-from ohhell_env.variants import variants
+from ohhell_env.rules.schedule import TrumpSource, deal_plans
+from ohhell_env.rules.variants import variants
 from tests.agents.views import view
 
 RULES = Rules.preset("oh_hell")
@@ -55,13 +55,13 @@ def test_a_loaded_player_decides_as_the_saved_one(tmp_path: Path, layout: str) -
     agent = new_agent(layout=layout)
     observations, masks = views(RULES, layout=layout)
     agent.save(tmp_path / "player")
-    loaded = agents.load(tmp_path / "player", seed=0)
+    loaded = ohhell_agents.load(tmp_path / "player", seed=0)
     for deterministic in (True, False):
         actions = agent.act_batch(observations, masks, deterministic)
         assert (loaded.act_batch(observations, masks, deterministic) == actions).all()
         assert len(set(actions.tolist())) > 20
         assert masks[np.arange(500), actions].all()
-    assert isinstance(agents.make(tmp_path / "player"), LearnedAgent)
+    assert isinstance(ohhell_agents.make(tmp_path / "player"), LearnedAgent)
 
 
 def test_one_decision_equals_the_batch() -> None:
@@ -139,7 +139,7 @@ def test_the_fingerprint_is_that_of_the_saved_weights(tmp_path: Path) -> None:
     agent.save(tmp_path / "player")
     card = json.loads((tmp_path / "player/agent.json").read_text(encoding="utf-8"))
     assert agent.fingerprint == f"sha256:{card['weights_sha256']}"
-    assert agents.load(tmp_path / "player").fingerprint == agent.fingerprint
+    assert ohhell_agents.load(tmp_path / "player").fingerprint == agent.fingerprint
     assert new_agent(seed=1).fingerprint != agent.fingerprint
 
 
@@ -180,7 +180,7 @@ def test_five_different_players_play_a_whole_game(tmp_path: Path) -> None:
     rules = Rules.preset("up_and_down_the_river", 5)
     for seed in range(5):
         new_agent(rules, seed=seed).save(tmp_path / str(seed))
-    players = [agents.make(tmp_path / str(seed)) for seed in range(5)]
+    players = [ohhell_agents.make(tmp_path / str(seed)) for seed in range(5)]
     for seat, player in enumerate(players):
         player.begin(rules, seat)
     tables = BatchedOhHell(1, rules, seed=3, episode="game")

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-import agents
-from agents import ProcessAgent, ProgramError
-from agents.program import end_all
-from agents.protocol import choices, read_action, request
+import ohhell_agents
+from ohhell_agents import ProcessAgent, ProgramError
+from ohhell_agents.external.program import end_all
+from ohhell_agents.external.protocol import choices, read_action, request
 from ohhell_env.errors import IllegalActionError, OhHellError
 from ohhell_env.game import Game
 from ohhell_env.rules import Rules
@@ -84,7 +84,7 @@ GOOD = "print(json.dumps(good), flush=True)"
 def test_a_program_plays_a_game() -> None:
     rules = Rules.preset("oh_hell", players=3).replace(schedule={"shape": "up", "high": 4})
     game = Game(rules, seed=3)
-    agent = agents.make(f"process:{TINY}", seed=1)
+    agent = ohhell_agents.make(f"process:{TINY}", seed=1)
     assert isinstance(agent, ProcessAgent)
     with agent:
         while not game.over:
@@ -203,7 +203,7 @@ def test_a_command_that_is_none_is_refused_at_once(
     program: str, message: str, settings: str
 ) -> None:
     with pytest.raises(ProgramError, match=message):
-        agents.make(f"process:{settings}{program}")
+        ohhell_agents.make(f"process:{settings}{program}")
     with pytest.raises(ProgramError, match=message):
         ProcessAgent(program)
 
@@ -370,7 +370,7 @@ def test_all_programs_of_a_process_can_be_ended_at_once(tmp_path: Path) -> None:
 def test_no_program_outlives_python(tmp_path: Path) -> None:
     code = (
         "import agents\n"
-        f"agent = agents.make('process:{TINY}')\n"
+        f"agent = ohhell_agents.make('process:{TINY}')\n"
         "agent.begin('oh_hell', 0)\nprint(agent.pid)\n"
     )
     done = subprocess.run(
@@ -391,16 +391,16 @@ def test_a_copy_in_another_process_has_a_program_of_its_own() -> None:
 
 
 def test_settings_are_checked() -> None:
-    agent = agents.make("process:./bot", time_limit_ms=500)
+    agent = ohhell_agents.make("process:./bot", time_limit_ms=500)
     assert isinstance(agent, ProcessAgent)
     assert (agent.command, agent.time_limit_ms) == ("./bot", 500)
     with pytest.raises(OhHellError, match="setting 'time_limit': did you mean 'time_limit_ms'"):
-        agents.make("process:./bot", time_limit=500)
+        ohhell_agents.make("process:./bot", time_limit=500)
     with pytest.raises(OhHellError, match="player 'random' has no setting 'time_limit_ms'"):
-        agents.make("random", time_limit_ms=500)
+        ohhell_agents.make("random", time_limit_ms=500)
     for wrong in (0, -1, 1.5, True, "7"):
         with pytest.raises(OhHellError, match="time_limit_ms: a whole number of milliseconds"):
-            agents.make("process:./bot", time_limit_ms=wrong)
+            ohhell_agents.make("process:./bot", time_limit_ms=wrong)
 
 
 def test_it_must_know_rules_and_seat() -> None:

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-import agents
-from agents import ProcessAgent, ProgramError
+import ohhell_agents
+from ohhell_agents import ProcessAgent, ProgramError
 from ohhell_env.errors import IllegalActionError, OhHellError
 from tests.agents.test_process import GOOD, LIMIT, TINY, a_table, begun, command, ended, running
 from tests.agents.views import view
 
 
 def made(spec: str, **settings: Any) -> ProcessAgent:
-    agent = agents.make(spec, seed=1, **settings)
+    agent = ohhell_agents.make(spec, seed=1, **settings)
     assert isinstance(agent, ProcessAgent)
     return agent
 
@@ -63,12 +63,12 @@ def test_settings_by_word_and_by_name_go_together() -> None:
 )
 def test_wrong_settings_are_refused(spec: str, message: str) -> None:
     with pytest.raises(OhHellError, match=message):
-        agents.make(f"process:{spec}")
+        ohhell_agents.make(f"process:{spec}")
 
 
 def test_a_setting_in_both_places_is_refused() -> None:
     with pytest.raises(OhHellError, match="time_limit_ms is given twice; give it once"):
-        agents.make("process:time_limit_ms=5:./bot", time_limit_ms=5)
+        ohhell_agents.make("process:time_limit_ms=5:./bot", time_limit_ms=5)
 
 
 def test_the_limit_of_the_name_is_the_limit_of_a_decision(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_no_program_is_started_for_a_seat_that_is_not_there(seat: Any) -> None:
 
 
 def test_close_ends_the_program_through_any_agents_door(tmp_path: Path) -> None:
-    player: agents.Agent = begun(command(tmp_path, GOOD), LIMIT)
+    player: ohhell_agents.Agent = begun(command(tmp_path, GOOD), LIMIT)
     assert isinstance(player, ProcessAgent)
     pid = running(player)
     player.close()

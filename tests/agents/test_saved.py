@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import agents
+import ohhell_agents
 from ohhell_env import BatchedOhHell
 from ohhell_env.errors import CheckpointError
 
@@ -52,7 +52,7 @@ def with_value(whole: Any, place: tuple[Any, ...], value: Any) -> Any:
 
 
 def saved(name: str, path: Path) -> dict[str, Any]:
-    player = agents.make(name, seed=1)
+    player = ohhell_agents.make(name, seed=1)
     player._random.integers(2**32, size=3, dtype=np.uint32)  # so that it keeps half a word
     player.save(path)
     return json.loads(path.read_text(encoding="utf-8"))
@@ -61,7 +61,7 @@ def saved(name: str, path: Path) -> dict[str, Any]:
 def plays(path: Path) -> bool:
     """Whether a file loads as a player, which then must play; False where it is refused."""
     try:
-        player = agents.load(path)
+        player = ohhell_agents.load(path)
     except CheckpointError:
         return False
     games = BatchedOhHell(3, "oh_hell", seed=1)
@@ -73,7 +73,7 @@ def plays(path: Path) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", list(agents.AGENTS))
+@pytest.mark.parametrize("name", list(ohhell_agents.AGENTS))
 def test_any_value_at_any_place_is_refused_or_plays(name: str, tmp_path: Path) -> None:
     file = tmp_path / "player.json"
     state = saved(name, file)
@@ -90,7 +90,7 @@ def test_any_value_at_any_place_is_refused_or_plays(name: str, tmp_path: Path) -
     assert outcomes == {True, False}, outcomes
 
 
-@pytest.mark.parametrize("name", list(agents.AGENTS))
+@pytest.mark.parametrize("name", list(ohhell_agents.AGENTS))
 def test_nothing_may_be_missing(name: str, tmp_path: Path) -> None:
     file = tmp_path / "player.json"
     state = saved(name, file)
@@ -132,14 +132,14 @@ def test_a_state_of_chance_is_read_strictly(what: str, tmp_path: Path) -> None:
     state["random"] |= WRONG_STATES[what]
     file.write_text(json.dumps(state), encoding="utf-8")
     with pytest.raises(CheckpointError, match="random numbers is broken"):
-        agents.load(file)
+        ohhell_agents.load(file)
 
 
 def test_half_a_word_is_kept(tmp_path: Path) -> None:
-    player = agents.make("random", seed=1)
+    player = ohhell_agents.make("random", seed=1)
     player._random.integers(2**32, dtype=np.uint32)
     player.save(tmp_path / "player.json")
-    again = agents.load(tmp_path / "player.json")
+    again = ohhell_agents.load(tmp_path / "player.json")
     assert again._random.bit_generator.state["has_uint32"] == 1
     assert again._random.integers(2**32, size=9, dtype=np.uint32).tolist() == (
         player._random.integers(2**32, size=9, dtype=np.uint32).tolist()
@@ -163,12 +163,12 @@ def test_nonsense_is_refused(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "player.json"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(CheckpointError, match=message):
-        agents.load(file)
+        ohhell_agents.load(file)
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "player.json")
     with pytest.raises(CheckpointError, match="is not a file"):
-        agents.load(tmp_path / "player.json")
+        ohhell_agents.load(tmp_path / "player.json")
     with pytest.raises(CheckpointError, match="is not a file"):
-        agents.RandomAgent.load(tmp_path / "player.json")
+        ohhell_agents.RandomAgent.load(tmp_path / "player.json")

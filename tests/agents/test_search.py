@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import agents
-from agents import SearchAgent, SearchSettings
-from agents.corrections import price_under
-from agents.rest_of_game import RestOfGame
-from agents.search_policy import find_policy
+import ohhell_agents
+from ohhell_agents import SearchAgent, SearchSettings
+from ohhell_agents.search.game_value import RestOfGame
+from ohhell_agents.search.policy import find_policy
+from ohhell_agents.value.advantage_nets import price_under
 from ohhell_env import BatchedOhHell
 from ohhell_env.cards import parse_card
 from ohhell_env.engine import batch
@@ -27,7 +27,7 @@ from ohhell_env.errors import CheckpointError, IllegalActionError, OhHellError
 from ohhell_env.game import Game
 from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules
-from ohhell_env.variants import VARIANTS, variants
+from ohhell_env.rules.variants import VARIANTS, variants
 from tests.agents.test_heuristic import hidden_changed, table
 from tests.agents.views import states, view
 from tests.helpers import house, random_rules
@@ -64,11 +64,11 @@ ALL_RULES = all_rules()
 
 @pytest.mark.parametrize("rules", ALL_RULES, ids=lambda rules: f"{rules.name}-{rules.players}")
 def test_legal_in_every_variant_and_layout(rules: Rules) -> None:
-    players = {name: agents.make(spec, seed=1) for name, spec in FEW.items()}
+    players = {name: ohhell_agents.make(spec, seed=1) for name, spec in FEW.items()}
     for player in players.values():
         player.begin(rules)
     for layout in ("default", "universal"):
-        for step, tables in enumerate(states(rules, agents.make("heuristic"), 9, 2, layout)):
+        for step, tables in enumerate(states(rules, ohhell_agents.make("heuristic"), 9, 2, layout)):
             name = list(players)[step % len(players)]
             chosen = players[name].act_batch(tables.observations, tables.action_masks)
             assert tables.action_masks[np.arange(2), chosen].all(), name
@@ -79,11 +79,13 @@ def test_legal_in_every_variant_and_layout(rules: Rules) -> None:
 def test_p77_hidden_cards_never_change_a_decision(
     rules: Rules, name: str, rng: random.Random
 ) -> None:
-    player = agents.make(FEW[name], seed=1)
+    player = ohhell_agents.make(FEW[name], seed=1)
     player.begin(rules)
     compiled = Game(rules, seed=0).compiled
     layout = layout_of(rules)
-    for step, tables in enumerate(states(rules, agents.make("heuristic"), steps=10, tables=3)):
+    for step, tables in enumerate(
+        states(rules, ohhell_agents.make("heuristic"), steps=10, tables=3)
+    ):
         changed = hidden_changed(tables, rng)
         size = layout.length
         views = new_buffer(3, size)
@@ -104,7 +106,7 @@ def test_p77_two_opponents_cards_exchanged() -> None:
     hands = "7H 8D 2C 3C / AH 9D 3S 4C / 5H 7D AS 5C / TH AD 6C 2D"
     swapped = "7H 8D 2C 3C / 5H 7D AS 5C / AH 9D 3S 4C / TH AD 6C 2D"
     for spec in FEW.values():
-        player = agents.make(spec, seed=1)
+        player = ohhell_agents.make(spec, seed=1)
         player.begin(table(hands, turned="2S").rules)
         words = np.array([77], np.uint64)
         decided = []
@@ -124,7 +126,7 @@ def test_p77_two_opponents_cards_exchanged() -> None:
 @pytest.mark.parametrize("spec", FEW.values())
 def test_same_word_same_decision_whatever_was_asked_before(spec: str) -> None:
     rules = Rules.preset("oh_hell", 4)
-    one, two = agents.make(spec, seed=1), agents.make(spec, seed=2)
+    one, two = ohhell_agents.make(spec, seed=1), ohhell_agents.make(spec, seed=2)
     two.begin(rules)
     for tables in states(rules, one, steps=10, tables=6):
         words = np.arange(6, dtype=np.uint64)
@@ -139,7 +141,7 @@ def test_same_seed_same_decisions_in_another_process() -> None:
     code = (
         "import agents; from ohhell_env import BatchedOhHell\n"
         "t = BatchedOhHell(4, 'oh_hell', seed=3); t.reset()\n"
-        "a = agents.make('search:worlds=8', seed=5); a.begin('oh_hell'); out = []\n"
+        "a = ohhell_agents.make('search:worlds=8', seed=5); a.begin('oh_hell'); out = []\n"
         "for _ in range(12):\n"
         "    c = a.act_batch(t.observations, t.action_masks); t.step(c); out += c.tolist()\n"
         "print(out)"
@@ -154,13 +156,15 @@ def test_same_seed_same_decisions_in_another_process() -> None:
 
 
 def test_settings_are_read_from_text_and_keywords() -> None:
-    player = agents.make("search:worlds=60,inference=true,objective=points", seed=1, floor=0.1)
+    player = ohhell_agents.make(
+        "search:worlds=60,inference=true,objective=points", seed=1, floor=0.1
+    )
     assert isinstance(player, SearchAgent)
     assert player.settings == SearchSettings(worlds=60, objective="points", floor=0.1)
     assert player.fingerprint == "worlds=60,objective=points,floor=0.1"
-    assert agents.make("search:worlds=none,effort=2").fingerprint == "effort=2.0"
-    assert agents.make("search").fingerprint == ""
-    assert agents.make("search:ms=2").settings.ms == 2.0  # type: ignore[attr-defined]
+    assert ohhell_agents.make("search:worlds=none,effort=2").fingerprint == "effort=2.0"
+    assert ohhell_agents.make("search").fingerprint == ""
+    assert ohhell_agents.make("search:ms=2").settings.ms == 2.0  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -183,27 +187,27 @@ def test_settings_are_read_from_text_and_keywords() -> None:
 )
 def test_settings_that_are_wrong_are_named(spec: str, told: str) -> None:
     with pytest.raises(OhHellError) as caught:
-        agents.make(spec)
+        ohhell_agents.make(spec)
     assert told in str(caught.value)
 
 
 def test_a_setting_in_text_and_keywords_is_refused() -> None:
     with pytest.raises(OhHellError, match="given twice"):
-        agents.make("search:worlds=5", worlds=6)
+        ohhell_agents.make("search:worlds=5", worlds=6)
 
 
 def test_saved_and_loaded_it_goes_on_alike(tmp_path: Path) -> None:
     rules = Rules.preset("oh_hell", 4)
-    player = agents.make("search:worlds=5,objective=points", seed=4)
+    player = ohhell_agents.make("search:worlds=5,objective=points", seed=4)
     player.begin(rules)
     player.save(tmp_path / "searcher.json")
-    again = agents.load(tmp_path / "searcher.json")
+    again = ohhell_agents.load(tmp_path / "searcher.json")
     assert isinstance(again, SearchAgent)
     assert again.settings == SearchSettings(worlds=5, objective="points")
     again.begin(rules)
     seen = view(Game(rules, seed=2, episode="deal", hand_size=7))
     assert [player.act(seen) for _ in range(5)] == [again.act(seen) for _ in range(5)]
-    other = agents.load(tmp_path / "searcher.json", seed=9)
+    other = ohhell_agents.load(tmp_path / "searcher.json", seed=9)
     assert isinstance(other, SearchAgent)
     assert other.settings == again.settings
 
@@ -211,23 +215,23 @@ def test_saved_and_loaded_it_goes_on_alike(tmp_path: Path) -> None:
 @pytest.mark.parametrize("change", [('"worlds": 5', '"worlds": 0'), ('"worlds"', '"wordls"')])
 def test_a_broken_file_is_refused(tmp_path: Path, change: tuple[str, str]) -> None:
     path = tmp_path / "searcher.json"
-    agents.make("search:worlds=5", seed=4).save(path)
+    ohhell_agents.make("search:worlds=5", seed=4).save(path)
     path.write_text(path.read_text().replace(*change))
     with pytest.raises(CheckpointError, match=r"searcher\.json.*w"):
-        agents.load(path)
+        ohhell_agents.load(path)
 
 
 def test_it_must_know_the_rules() -> None:
     seen = view(Game("oh_hell", seed=2))
     with pytest.raises(IllegalActionError, match="call begin"):
-        agents.make("search").act(seen)
+        ohhell_agents.make("search").act(seen)
 
 
 def test_a_view_with_too_many_cards_is_decided_without_search() -> None:
     rules = Rules.preset("oh_hell", 4)
     game = Game(rules, seed=2, episode="deal", hand_size=10)
     seen = view(game)
-    player = agents.make("search:worlds=5", seed=1)
+    player = ohhell_agents.make("search:worlds=5", seed=1)
     player.begin(rules)
     assert isinstance(player, SearchAgent)
     played = layout_of(rules).slices()["turned"]
@@ -249,7 +253,7 @@ def test_a_view_with_too_many_cards_is_decided_without_search() -> None:
 @pytest.mark.parametrize("method", ["flat", "tree"])
 def test_a_budget_of_time_is_kept(method: str) -> None:
     rules = Rules.preset("oh_hell", 4)
-    player = agents.make(f"search:ms=20,method={method},race=0", seed=1)
+    player = ohhell_agents.make(f"search:ms=20,method={method},race=0", seed=1)
     assert isinstance(player, SearchAgent)
     assert player.depends_on_clock
     player.begin(rules)
@@ -287,7 +291,7 @@ def test_an_effort_is_kept(phase: str) -> None:
     while phase == "play" and game.phase is Phase.BID:
         game.apply(int(np.flatnonzero(view(game)["action_mask"])[0]))
     for effort in (0.5, 1.0, 3.0):
-        player = agents.make(f"search:effort={effort},race=0", seed=1)
+        player = ohhell_agents.make(f"search:effort={effort},race=0", seed=1)
         player.begin(rules)
         assert isinstance(player, SearchAgent)
         wanted = player.settings.worlds_for(6, 4, phase == "bid")
@@ -304,7 +308,7 @@ def test_a_budget_of_worlds_is_kept() -> None:
             33,
         ),
     ):
-        player = agents.make(spec, seed=1)
+        player = ohhell_agents.make(spec, seed=1)
         player.begin(rules)
         assert isinstance(player, SearchAgent)
         told = player.explain(seen)
@@ -329,7 +333,7 @@ def test_what_the_others_points_count() -> None:
     values = {}
     game = table("AS KH 2C / 7S QH 3C / 5S 2H 4C / 4S 3H 5C", turned="2S", bids="0 1 0 0")
     for spec in ("points", "relative,spoil=0", "relative,spoil=0.5", "relative,spoil=1"):
-        player = agents.make(f"search:worlds=20,race=0,objective={spec}", seed=1)
+        player = ohhell_agents.make(f"search:worlds=20,race=0,objective={spec}", seed=1)
         player.begin(game.rules)
         assert isinstance(player, SearchAgent)
         told = player.explain(view(game), word=3)
@@ -360,7 +364,9 @@ def test_with_the_last_deal_only_the_win_counts() -> None:
     row["turned"], row["trump"] = parse_card("2S"), 3
     bids = {}
     for objective in ("points", "win"):
-        player = agents.make(f"search:worlds=200,objective={objective},inference=false", seed=1)
+        player = ohhell_agents.make(
+            f"search:worlds=200,objective={objective},inference=false", seed=1
+        )
         player.begin(rules)
         assert game.seat == 1
         bids[objective] = player.act(view(game))
@@ -383,7 +389,7 @@ def test_the_rest_of_a_game_gets_smaller() -> None:
 @pytest.mark.slow
 @pytest.mark.compiled_only
 def test_it_beats_a_field_of_the_heuristic_player() -> None:
-    from train.tournament.runner import run_tournament
+    from ohhell_train.tournament.runner import run_tournament
 
     rules = Rules.preset("oh_hell", 4).replace(scoring="escalating")
     found = run_tournament(["search", "heuristic"], rules, blocks=300, seed=3, hand_size=10)
@@ -394,7 +400,7 @@ def test_it_beats_a_field_of_the_heuristic_player() -> None:
 def test_it_takes_a_trick_that_it_needs() -> None:
     hands = "7H 8D 2C / 9S 9D 3C / 5H 7D 4C / TH AH 6C"
     game = table(hands, turned="2S", bids="1 1 0 2", cards="7H")
-    player = agents.make("search:worlds=60", seed=1)
+    player = ohhell_agents.make("search:worlds=60", seed=1)
     player.begin(game.rules)
     assert game.phase is Phase.PLAY
     assert player.act(view(game)) == parse_card("9S")
@@ -403,7 +409,7 @@ def test_it_takes_a_trick_that_it_needs() -> None:
 def test_it_sits_at_many_tables_at_once() -> None:
     tables = BatchedOhHell(5, "oh_hell", seed=1)
     tables.reset()
-    player = agents.make("search:worlds=3", seed=1)
+    player = ohhell_agents.make("search:worlds=3", seed=1)
     player.begin("oh_hell")
     assert player.one_by_one
     chosen = player.act_batch(tables.observations, tables.action_masks)
@@ -423,7 +429,7 @@ def test_every_setting_and_its_default_stand_in_the_docs() -> None:
 @pytest.mark.compiled_only
 def test_other_threads_go_on_while_it_searches() -> None:
     """The interpreter lock is released: the clock of another thread does not stand still."""
-    player = agents.make("search:worlds=3000,race=0,prior=0", seed=1)
+    player = ohhell_agents.make("search:worlds=3000,race=0,prior=0", seed=1)
     player.begin("oh_hell")
     seen = view(Game("oh_hell", seed=3, episode="deal", hand_size=8))
     player.act(seen)

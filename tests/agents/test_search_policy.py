@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import agents
-from agents import CounterfactualAgent, SearchAgent, SearchSettings
-from agents.explanation import Explanation
-from agents.folders import write_folder
-from agents.rest_of_game import RestOfGame
-from agents.search_policy import find_policy
+import ohhell_agents
+from ohhell_agents import CounterfactualAgent, SearchAgent, SearchSettings
+from ohhell_agents.checkpoint_io import write_folder
+from ohhell_agents.explanation import Explanation
+from ohhell_agents.search.game_value import RestOfGame
+from ohhell_agents.search.policy import find_policy
 from ohhell_env.engine import batch
 from ohhell_env.engine.encode import new_buffer
 from ohhell_env.engine.layout import Phase
@@ -48,7 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def told_of(spec: str, game: Game, **settings: object) -> Explanation:
-    player = agents.make(spec, seed=1, **settings)
+    player = ohhell_agents.make(spec, seed=1, **settings)
     assert isinstance(player, SearchAgent)
     player.begin(game.rules)
     return player.explain(view(game), word=7)
@@ -58,8 +58,8 @@ def told_of(spec: str, game: Game, **settings: object) -> Explanation:
 
 
 def test_its_reckoning_is_the_bid_that_is_not_searched(folder: Path) -> None:
-    alone, heuristic = agents.load(folder), agents.make("heuristic")
-    searcher = agents.make(f"search:policy={folder},bids=policy", seed=1)
+    alone, heuristic = ohhell_agents.load(folder), ohhell_agents.make("heuristic")
+    searcher = ohhell_agents.make(f"search:policy={folder},bids=policy", seed=1)
     apart = 0
     for player in (alone, heuristic, searcher):
         player.begin(SEVEN)
@@ -97,10 +97,12 @@ def test_it_weighs_the_bids_in_the_worlds(folder: Path) -> None:
 def test_p77_hidden_cards_never_change_a_decision(
     rules: Rules, way: str, folder: Path, rng: random.Random
 ) -> None:
-    player = agents.make(f"search:policy={folder},{way}", seed=1)
+    player = ohhell_agents.make(f"search:policy={folder},{way}", seed=1)
     player.begin(rules)
     compiled, layout = Game(rules, seed=0).compiled, layout_of(rules)
-    for step, tables in enumerate(states(rules, agents.make("heuristic"), steps=10, tables=2)):
+    for step, tables in enumerate(
+        states(rules, ohhell_agents.make("heuristic"), steps=10, tables=2)
+    ):
         changed = hidden_changed(tables, rng)
         words = np.arange(2, dtype=np.uint64) + np.uint64(100 * step)
         mine = player.act_batch(tables.observations, tables.action_masks, words=words)
@@ -121,16 +123,18 @@ def test_what_it_expects_of_cards_counts(folder: Path) -> None:
     Where that is a matter of billionths (the better kept of two cards that do the same now), a few
     worlds may still decide.
     """
-    alone = agents.load(folder)
+    alone = ohhell_agents.load(folder)
     assert isinstance(alone, CounterfactualAgent)
     alone.begin(SEVEN)
     kinds = {"card_prior": 1e6, "prior": 1e6}
-    searcher = agents.make(f"search:policy={folder},worlds=8,race=0", seed=1, **kinds)
-    plain = agents.make(f"search:policy={folder},worlds=8,race=0,card_prior=0,prior=0", seed=1)
+    searcher = ohhell_agents.make(f"search:policy={folder},worlds=8,race=0", seed=1, **kinds)
+    plain = ohhell_agents.make(
+        f"search:policy={folder},worlds=8,race=0,card_prior=0,prior=0", seed=1
+    )
     searcher.begin(SEVEN)
     plain.begin(SEVEN)
     apart = 0
-    for tables in states(SEVEN, agents.make("heuristic"), steps=40, tables=2):
+    for tables in states(SEVEN, ohhell_agents.make("heuristic"), steps=40, tables=2):
         seen = tables.observations, tables.action_masks
         own, searched = alone.act_batch(*seen), searcher.act_batch(*seen)
         for place in np.flatnonzero(own != searched).tolist():
@@ -179,11 +183,11 @@ def test_the_explanation_names_it(folder: Path) -> None:
 
 
 def test_same_word_same_decision_in_a_worker(folder: Path) -> None:
-    one = agents.make(f"search:policy={folder},worlds=8", seed=1)
+    one = ohhell_agents.make(f"search:policy={folder},worlds=8", seed=1)
     one.begin(SEVEN)
     two = pickle.loads(pickle.dumps(one))
     assert not two.models.flags.writeable
-    for tables in states(SEVEN, agents.make("heuristic"), steps=6, tables=3):
+    for tables in states(SEVEN, ohhell_agents.make("heuristic"), steps=6, tables=3):
         words = np.arange(3, dtype=np.uint64)
         seen = tables.observations, tables.action_masks
         assert (one.act_batch(*seen, words=words) == two.act_batch(*seen, words=words)).all()
@@ -191,8 +195,10 @@ def test_same_word_same_decision_in_a_worker(folder: Path) -> None:
 
 def test_its_weights_tell_it_from_others(folder: Path, tmp_path: Path) -> None:
     CounterfactualAgent(corrected(2, 0.05)).save(tmp_path / "other")
-    one, two = (agents.make(f"search:policy={path}") for path in (folder, tmp_path / "other"))
-    digest = agents.load(folder).fingerprint
+    one, two = (
+        ohhell_agents.make(f"search:policy={path}") for path in (folder, tmp_path / "other")
+    )
+    digest = ohhell_agents.load(folder).fingerprint
     assert one.fingerprint == f"policy={folder} {digest}"
     assert one.fingerprint.split()[-1] != two.fingerprint.split()[-1]
     assert find_policy(str(folder)) == find_policy(str(folder)) != find_policy("heuristic")
@@ -203,7 +209,7 @@ def test_any_path_without_a_comma_stands_in_the_text(
     name: str, folder: Path, tmp_path: Path
 ) -> None:
     shutil.copytree(folder, tmp_path / name)
-    player = agents.make(f"search:policy={tmp_path / name},worlds=9")
+    player = ohhell_agents.make(f"search:policy={tmp_path / name},worlds=9")
     assert isinstance(player, SearchAgent)
     assert player.settings == SearchSettings(policy=str(tmp_path / name), worlds=9)
     assert f"policy={tmp_path / name}," in player.fingerprint
@@ -212,27 +218,27 @@ def test_any_path_without_a_comma_stands_in_the_text(
 def test_a_path_with_a_comma_is_a_keyword(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path / "one,two")
     with pytest.raises(OhHellError, match="got 'two'; a path with a comma in it is handed over"):
-        agents.make(f"search:policy={tmp_path / 'one,two'}")
-    player = agents.make("search", policy=tmp_path / "one,two")
+        ohhell_agents.make(f"search:policy={tmp_path / 'one,two'}")
+    player = ohhell_agents.make("search", policy=tmp_path / "one,two")
     assert player.fingerprint.startswith(f"policy={tmp_path / 'one,two'} sha256:")
 
 
 def test_saved_it_knows_its_policy_again(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path / "learned")
-    player = agents.make(f"search:policy={tmp_path / 'learned'},worlds=5", seed=4)
+    player = ohhell_agents.make(f"search:policy={tmp_path / 'learned'},worlds=5", seed=4)
     player.begin(SEVEN)
     player.save(tmp_path / "searcher.json")
-    again = agents.load(tmp_path / "searcher.json")
+    again = ohhell_agents.load(tmp_path / "searcher.json")
     again.begin(SEVEN)
     assert again.fingerprint == player.fingerprint
     seen = view(Game(SEVEN, seed=2, episode="deal", hand_size=7))
     assert [player.act(seen) for _ in range(5)] == [again.act(seen) for _ in range(5)]
     CounterfactualAgent(corrected(2, 0.05)).save(tmp_path / "learned")
     with pytest.raises(CheckpointError, match=r"searcher\.json.*other weights now"):
-        agents.load(tmp_path / "searcher.json")
+        ohhell_agents.load(tmp_path / "searcher.json")
     shutil.rmtree(tmp_path / "learned")
     with pytest.raises(CheckpointError, match=r"searcher\.json.*learned.*agent\.json.*No such"):
-        agents.load(tmp_path / "searcher.json")
+        ohhell_agents.load(tmp_path / "searcher.json")
 
 
 @pytest.mark.parametrize(
@@ -247,7 +253,7 @@ def test_saved_it_knows_its_policy_again(folder: Path, tmp_path: Path) -> None:
 )
 def test_a_policy_that_is_not_there_is_named(policy: str, told: str) -> None:
     with pytest.raises(CheckpointError, match=told):
-        agents.make(f"search:policy={policy}")
+        ohhell_agents.make(f"search:policy={policy}")
 
 
 def test_a_slow_network_is_refused_in_plain_words(tmp_path: Path) -> None:
@@ -255,4 +261,4 @@ def test_a_slow_network_is_refused_in_plain_words(tmp_path: Path) -> None:
     with pytest.raises(
         CheckpointError, match=r"'learned' is too slow to play deals out; .*counter"
     ):
-        agents.make(f"search:policy={tmp_path / 'net'}")
+        ohhell_agents.make(f"search:policy={tmp_path / 'net'}")

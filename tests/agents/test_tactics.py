@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from agents import make
+from ohhell_agents import make
 from ohhell_env.actions import action_name
 from ohhell_env.cards import SPANISH_RANKS, SPANISH_SUITS, parse_card
 from ohhell_env.game import Game

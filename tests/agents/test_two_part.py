@@ -15,14 +15,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-import agents
-from agents import Agent, TwoPartAgent
-from agents.checkpoint import Checkpoint, save_checkpoint
-from agents.counterfactual import CounterfactualAgent
-from agents.folders import CARD
-from agents.learned import LearnedAgent
-from agents.network import Network
-from agents.two_part import read_parts
+import ohhell_agents
+from ohhell_agents import Agent, TwoPartAgent
+from ohhell_agents.checkpoint_io import CARD
+from ohhell_agents.counterfactual import CounterfactualAgent
+from ohhell_agents.nn.agent import LearnedAgent
+from ohhell_agents.nn.checkpoint import Checkpoint, save_checkpoint
+from ohhell_agents.nn.network import Network
+from ohhell_agents.two_part import read_parts
 from ohhell_env import BatchedOhHell, Rules, oh_hell_v0
 from ohhell_env.actions import BID_BASE
 from ohhell_env.engine.layout import Phase
@@ -88,27 +88,27 @@ def test_names_of_parts(text: str, bids: str, cards: str) -> None:
 )
 def test_names_that_cannot_be_read(text: str, expected: str) -> None:
     with pytest.raises(OhHellError, match=expected) as caught:
-        agents.make(f"parts:{text}")
+        ohhell_agents.make(f"parts:{text}")
     assert len(str(caught.value)) < 500, "what a user typed is cut"
 
 
 def test_a_part_that_is_no_player_is_named() -> None:
     with pytest.raises(OhHellError, match=r"parts:bids=heuristc.*did you mean 'heuristic'"):
-        agents.make("parts:bids=heuristc,cards=random")
+        ohhell_agents.make("parts:bids=heuristc,cards=random")
     with pytest.raises(CheckpointError, match=r"runs/none: no such checkpoint"):
-        agents.make("parts:bids=random,cards=runs/none")
+        ohhell_agents.make("parts:bids=random,cards=runs/none")
     with pytest.raises(OhHellError, match="no setting 'worlds'"):
-        agents.make("parts:bids=heuristic,cards=search", worlds=5)
+        ohhell_agents.make("parts:bids=heuristic,cards=search", worlds=5)
     with pytest.raises(OhHellError, match="unknown player 'parts'"):
-        agents.make("parts")
+        ohhell_agents.make("parts")
 
 
 # ------------------------------------------------------------------ decisions
 
 
 def test_each_part_decides_its_own() -> None:
-    agent = agents.make("parts:bids=heuristic,cards=search:worlds=4", seed=3)
-    bids, cards = agents.make("heuristic", 0), agents.make("search:worlds=4", 0)
+    agent = ohhell_agents.make("parts:bids=heuristic,cards=search:worlds=4", seed=3)
+    bids, cards = ohhell_agents.make("heuristic", 0), ohhell_agents.make("search:worlds=4", 0)
     bids.begin(RULES)
     cards.begin(RULES)
     seen = set[bool]()
@@ -164,11 +164,11 @@ def test_an_answer_depends_on_its_own_row_alone() -> None:
 
 
 def test_it_is_asked_as_its_parts_want() -> None:
-    plain = agents.make("parts:bids=heuristic,cards=random", 1)
+    plain = ohhell_agents.make("parts:bids=heuristic,cards=random", 1)
     assert not (plain.one_by_one or plain.needs_seat)
-    slow = agents.make("parts:bids=heuristic,cards=search:ms=5", 1)
+    slow = ohhell_agents.make("parts:bids=heuristic,cards=search:ms=5", 1)
     assert slow.one_by_one and slow.depends_on_clock  # type: ignore[attr-defined]
-    foreign = agents.make("parts:bids=process:./bot,cards=random", 1)
+    foreign = ohhell_agents.make("parts:bids=process:./bot,cards=random", 1)
     assert foreign.needs_seat and foreign.one_by_one
 
 
@@ -183,7 +183,7 @@ def test_it_plays_whole_games(changes: dict[str, Any]) -> None:
     for _ in range(2):
         env = oh_hell_v0.env(rules=rules, episode="game")
         env.reset(seed=4)
-        player = agents.make("parts:bids=zoo:universal,cards=random", seed=9)
+        player = ohhell_agents.make("parts:bids=zoo:universal,cards=random", seed=9)
         player.begin(rules)
         for _ in env.agent_iter():
             observation, _, over, cut, info = env.last()
@@ -202,7 +202,7 @@ class Halves(Agent):
 
 
 def test_answers_that_are_no_actions_are_refused() -> None:
-    agent = TwoPartAgent(Halves(0), agents.make("random", 0))
+    agent = TwoPartAgent(Halves(0), ohhell_agents.make("random", 0))
     game = Game(RULES, seed=1)
     with pytest.raises(IllegalActionError, match=r"the part that bids .halves. answered float64"):
         agent.act(view(game))
@@ -210,15 +210,15 @@ def test_answers_that_are_no_actions_are_refused() -> None:
 
 def test_each_part_explains_itself() -> None:
     game = Game(RULES, seed=1)
-    agent = agents.make("parts:bids=heuristic,cards=search:worlds=10", 1)
+    agent = ohhell_agents.make("parts:bids=heuristic,cards=search:worlds=10", 1)
     agent.begin(RULES)
-    heuristic = agents.make("heuristic")
+    heuristic = ohhell_agents.make("heuristic")
     heuristic.begin(RULES)
     told = agent.explain(view(game))  # type: ignore[attr-defined]
     assert told.to_dict() == heuristic.explain(view(game)).to_dict()  # type: ignore[attr-defined]
     while game.phase is Phase.BID:
         game.apply(heuristic.act(view(game)))
-    search = agents.make("search:worlds=10", 1)
+    search = ohhell_agents.make("search:worlds=10", 1)
     search.begin(RULES)
     mine, theirs = (
         each.explain(view(game), word=5).to_dict()  # type: ignore[attr-defined]
@@ -229,7 +229,7 @@ def test_each_part_explains_itself() -> None:
 
 def test_a_part_that_cannot_explain_itself_is_named() -> None:
     game = Game(RULES, seed=1)
-    agent = agents.make("parts:bids=random,cards=heuristic", 1)
+    agent = ohhell_agents.make("parts:bids=random,cards=heuristic", 1)
     agent.begin(RULES)
     told = agent.explain(view(game), word=5)  # type: ignore[attr-defined]
     words = np.array([5], np.uint64)
@@ -237,11 +237,11 @@ def test_a_part_that_cannot_explain_itself_is_named() -> None:
     chosen = agent.act_batch(seen["observation"][None], seen["action_mask"][None], words=words)
     assert told.chosen == chosen[0]
     assert "random bids, and cannot say what it thinks" in str(told)
-    assert not hasattr(agents.make("parts:bids=random,cards=random"), "explain")
+    assert not hasattr(ohhell_agents.make("parts:bids=random,cards=random"), "explain")
 
 
 def test_pickled_it_decides_the_same() -> None:
-    agent = agents.make("parts:bids=zoo:universal,cards=search:worlds=4", seed=3)
+    agent = ohhell_agents.make("parts:bids=zoo:universal,cards=search:worlds=4", seed=3)
     agent.begin(RULES)
     again = pickle.loads(pickle.dumps(agent))
     game = Game(RULES, seed=1)
@@ -250,11 +250,11 @@ def test_pickled_it_decides_the_same() -> None:
 
 
 def test_of_a_pair_one_part_can_be_taken() -> None:
-    agent = agents.make("parts:bids=[parts:bids=heuristic,cards=random],cards=random", 1)
+    agent = ohhell_agents.make("parts:bids=[parts:bids=heuristic,cards=random],cards=random", 1)
     assert isinstance(agent, TwoPartAgent)
-    assert agent.fingerprint == agents.make("parts:bids=heuristic,cards=random").fingerprint
-    other = agents.make("parts:bids=zoo:universal,cards=heuristic").fingerprint
-    assert other != agents.make("parts:bids=heuristic,cards=zoo:universal").fingerprint
+    assert agent.fingerprint == ohhell_agents.make("parts:bids=heuristic,cards=random").fingerprint
+    other = ohhell_agents.make("parts:bids=zoo:universal,cards=heuristic").fingerprint
+    assert other != ohhell_agents.make("parts:bids=heuristic,cards=zoo:universal").fingerprint
 
 
 # ------------------------------------------------------------------ files
@@ -269,19 +269,19 @@ def test_of_a_pair_one_part_can_be_taken() -> None:
     ],
 )
 def test_round_trip(tmp_path: Path, name: str) -> None:
-    before = agents.make(name, seed=7)
+    before = ohhell_agents.make(name, seed=7)
     before.save(tmp_path / "pair")
     shutil.move(tmp_path / "pair", tmp_path / "moved")
-    after = agents.load(tmp_path / "moved")
+    after = ohhell_agents.load(tmp_path / "moved")
     assert isinstance(after, TwoPartAgent)
     assert after.fingerprint == before.fingerprint
     assert after.names == before.names  # type: ignore[attr-defined]
     for agent in (before, after):
         agent.begin(RULES)
-    for tables in states(RULES, agents.make("random", 5), steps=12, tables=4):
+    for tables in states(RULES, ohhell_agents.make("random", 5), steps=12, tables=4):
         views = tables.observations, tables.action_masks
         assert (before.act_batch(*views) == after.act_batch(*views)).all(), "chance goes on, too"
-    assert agents.make(tmp_path / "moved", seed=3).fingerprint == before.fingerprint
+    assert ohhell_agents.make(tmp_path / "moved", seed=3).fingerprint == before.fingerprint
     after.save(tmp_path / "moved")
     assert sorted(file.name for file in (tmp_path / "moved").iterdir()) == [CARD, "bids", "cards"]
 
@@ -289,7 +289,7 @@ def test_round_trip(tmp_path: Path, name: str) -> None:
 def test_networks_are_kept(tmp_path: Path) -> None:
     bids = LearnedAgent(network(part="bids"))
     TwoPartAgent(bids, CounterfactualAgent(corrected())).save(tmp_path / "pair")
-    loaded = agents.make(tmp_path / "pair")
+    loaded = ohhell_agents.make(tmp_path / "pair")
     assert isinstance(loaded, TwoPartAgent)
     assert loaded.bids.fingerprint == bids.fingerprint
     assert isinstance(loaded.bids, LearnedAgent) and loaded.bids.part == "bids"
@@ -299,10 +299,10 @@ def test_a_part_alone_is_no_player(tmp_path: Path) -> None:
     """What never learned to play cards is not let play them."""
     save_checkpoint(tmp_path / "bids", network(part="bids"))
     with pytest.raises(CheckpointError, match=r"learned the bids only.*cards=PLAYER"):
-        agents.make(str(tmp_path / "bids"))
-    agent = agents.make(f"parts:bids={tmp_path / 'bids'},cards=heuristic", 1)
+        ohhell_agents.make(str(tmp_path / "bids"))
+    agent = ohhell_agents.make(f"parts:bids={tmp_path / 'bids'},cards=heuristic", 1)
     agent.begin(RULES)
-    wrong = agents.make(f"parts:bids=heuristic,cards={tmp_path / 'bids'}", 1)
+    wrong = ohhell_agents.make(f"parts:bids=heuristic,cards={tmp_path / 'bids'}", 1)
     wrong.begin(RULES)
     game = Game(RULES, seed=1)
     while game.phase is Phase.BID:
@@ -317,7 +317,7 @@ def test_code_is_neither_kept_nor_run(tmp_path: Path, monkeypatch: pytest.Monkey
         "class Bot:\n    def act(self, observation, info):\n        return 0\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    agent = agents.make("parts:bids=heuristic,cards=somebodys_bot:Bot", 1)
+    agent = ohhell_agents.make("parts:bids=heuristic,cards=somebodys_bot:Bot", 1)
     assert isinstance(agent, TwoPartAgent)
     with pytest.raises(OhHellError, match="somebody else's code"):
         agent.save(tmp_path / "pair")
@@ -325,10 +325,10 @@ def test_code_is_neither_kept_nor_run(tmp_path: Path, monkeypatch: pytest.Monkey
     agent.save(tmp_path / "pair", whole=False)
     del sys.modules["somebodys_bot"]
     with pytest.raises(CheckpointError) as caught:
-        agents.load(tmp_path / "pair")
+        ohhell_agents.load(tmp_path / "pair")
     assert "somebodys_bot" not in sys.modules, "loading runs nothing"
-    remedy = str(caught.value).split("agents.make(")[1].rstrip(")").strip("'")
-    assert agents.make(remedy).fingerprint == agent.fingerprint
+    remedy = str(caught.value).split("ohhell_agents.make(")[1].rstrip(")").strip("'")
+    assert ohhell_agents.make(remedy).fingerprint == agent.fingerprint
 
 
 def edit(folder: Path, change: Any) -> None:
@@ -352,15 +352,15 @@ def edit(folder: Path, change: Any) -> None:
     ],
 )
 def test_broken_cards(tmp_path: Path, change: Any, expected: str) -> None:
-    agents.make("parts:bids=heuristic,cards=zoo:universal", 1).save(tmp_path / "pair")
+    ohhell_agents.make("parts:bids=heuristic,cards=zoo:universal", 1).save(tmp_path / "pair")
     edit(tmp_path / "pair", change)
     with pytest.raises(CheckpointError, match=expected):
-        agents.load(tmp_path / "pair")
+        ohhell_agents.load(tmp_path / "pair")
 
 
 def test_any_value_at_any_place_of_the_card_is_refused_or_read(tmp_path: Path) -> None:
     pair = tmp_path / "pair"
-    agents.make("parts:bids=heuristic,cards=random", 1).save(pair)
+    ohhell_agents.make("parts:bids=heuristic,cards=random", 1).save(pair)
     card = json.loads((pair / CARD).read_text())
     outcomes: set[bool] = set()
 
@@ -369,7 +369,7 @@ def test_any_value_at_any_place_of_the_card_is_refused_or_read(tmp_path: Path) -
     def check(place: tuple[Any, ...], value: Any) -> None:
         (pair / CARD).write_text(json.dumps(with_value(card, place, value)), encoding="utf-8")
         try:
-            agent = agents.load(pair)
+            agent = ohhell_agents.load(pair)
         except CheckpointError:
             outcomes.add(False)
         else:
@@ -383,31 +383,31 @@ def test_any_value_at_any_place_of_the_card_is_refused_or_read(tmp_path: Path) -
 
 def test_parts_that_are_not_there_or_others(tmp_path: Path) -> None:
     pair = tmp_path / "pair"
-    agents.make("parts:bids=heuristic,cards=zoo:universal", 1).save(pair)
-    agents.make("zoo:oh_hell").save(pair / "cards")
+    ohhell_agents.make("parts:bids=heuristic,cards=zoo:universal", 1).save(pair)
+    ohhell_agents.make("zoo:oh_hell").save(pair / "cards")
     with pytest.raises(CheckpointError, match=r"is another player \('counterfactual"):
-        agents.load(pair)
+        ohhell_agents.load(pair)
     shutil.rmtree(pair / "cards")
     with pytest.raises(CheckpointError, match="pair/cards"):
-        agents.load(pair)
+        ohhell_agents.load(pair)
     (pair / "cards").symlink_to(pair)
     with pytest.raises(CheckpointError, match="no parts of its own"):
-        agents.load(pair)
+        ohhell_agents.load(pair)
 
 
 def test_a_failed_saving_leaves_the_old_one(tmp_path: Path) -> None:
     pair = tmp_path / "pair"
-    agents.make("parts:bids=heuristic,cards=random", 1).save(pair)
+    ohhell_agents.make("parts:bids=heuristic,cards=random", 1).save(pair)
     with pytest.raises(OhHellError):
-        agents.make("parts:bids=heuristic,cards=process:./bot", 1).save(pair)
-    assert agents.load(pair).fingerprint == "bids heuristic: + cards random:"
+        ohhell_agents.make("parts:bids=heuristic,cards=process:./bot", 1).save(pair)
+    assert ohhell_agents.load(pair).fingerprint == "bids heuristic: + cards random:"
     assert [file.name for file in tmp_path.iterdir()] == ["pair"]
     with pytest.raises(CheckpointError, match="no checkpoint"):
         (tmp_path / "thesis").mkdir()
-        agents.make("parts:bids=heuristic,cards=random", 1).save(tmp_path / "thesis")
+        ohhell_agents.make("parts:bids=heuristic,cards=random", 1).save(tmp_path / "thesis")
 
 
 def test_the_search_cannot_rely_on_a_pair(tmp_path: Path) -> None:
-    agents.make("parts:bids=heuristic,cards=zoo:universal", 1).save(tmp_path / "pair")
+    ohhell_agents.make("parts:bids=heuristic,cards=zoo:universal", 1).save(tmp_path / "pair")
     with pytest.raises(CheckpointError, match=r"two_parts.*counterfactual"):
-        agents.make(f"search:policy={tmp_path / 'pair'}")
+        ohhell_agents.make(f"search:policy={tmp_path / 'pair'}")

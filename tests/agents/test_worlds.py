@@ -13,7 +13,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from agents.worlds import (
+from ohhell_env import BatchedOhHell
+from ohhell_env.cards import parse_card
+from ohhell_env.engine.layout import NO_CARD, Phase, Rows, engine_rows, new_games
+from ohhell_env.engine.worlds import (
     FITS,
     HIDDEN,
     HOLDERS,
@@ -25,9 +28,6 @@ from agents.worlds import (
     trump_all,
     walk_all,
 )
-from ohhell_env import BatchedOhHell
-from ohhell_env.cards import parse_card
-from ohhell_env.engine.layout import NO_CARD, Phase, Rows, engine_rows, new_games
 from ohhell_env.errors import IllegalActionError
 from ohhell_env.game import Game, cards_of
 from ohhell_env.observation import layout_of

@@ -19,18 +19,24 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from agents.engine_players import HEURISTIC
-from agents.fitting import LATER, NOW, collect
-from agents.inputs import read_inputs
-from agents.labels import label_all
-from agents.models import BID_CHOICE, BID_SITUATION, CARD_CHOICE, CARD_SITUATION, fitted
+from ohhell_agents.nn.features import read_inputs
+from ohhell_agents.value.players import HEURISTIC
+from ohhell_agents.value.trick_model import (
+    BID_CHOICE,
+    BID_SITUATION,
+    CARD_CHOICE,
+    CARD_SITUATION,
+    fitted,
+)
 from ohhell_env import BatchedOhHell, Rules
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import Rows, compile_rules, engine_rows, new_games
 from ohhell_env.observation import layout_of
+from ohhell_train.counterfactual.dataset import Notes
+from ohhell_train.counterfactual.rollouts import label_all
+from ohhell_train.trick_model.samples import LATER, NOW, collect
 from tests.agents.decisions import GARBAGE, RULES
 from tests.agents.test_counterfactual import corrected
-from train.counterfactual.notes import Notes
 
 KINDS = tuple(GARBAGE)
 SEATS = range(2, 9)

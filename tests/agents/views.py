@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from agents import Agent, make
+from ohhell_agents import Agent, make
 from ohhell_env import BatchedOhHell
 from ohhell_env.engine import batch
 from ohhell_env.engine.encode import MARGIN, new_buffer

@@ -12,7 +12,7 @@ from ohhell_env.engine.caching import COMPILED
 from ohhell_env.engine.layout import BID_BASE
 from ohhell_env.game import Game
 from ohhell_env.rules import Rules
-from ohhell_env.variants import variants
+from ohhell_env.rules.variants import variants
 from tests.helpers import Table, short_rules
 
 # ---------------------------------------------------------------- the naive referee

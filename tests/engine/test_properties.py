@@ -7,10 +7,10 @@ import random
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ohhell_env import schedule
 from ohhell_env.engine.layout import Phase
 from ohhell_env.errors import IllegalActionError
 from ohhell_env.game import Game
+from ohhell_env.rules import schedule
 from tests.helpers import random_rules
 
 games = st.builds(

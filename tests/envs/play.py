@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ohhell_env import schedule
 from ohhell_env.cards import card_name, suit_of
 from ohhell_env.engine import batch
 from ohhell_env.engine.encode import new_buffer
@@ -16,9 +15,9 @@ from ohhell_env.engine.layout import NO_TRUMP, Phase
 from ohhell_env.errors import RulesError
 from ohhell_env.game import Game
 from ohhell_env.observation import layout_of
-from ohhell_env.rules import Rules
+from ohhell_env.rules import Rules, schedule
+from ohhell_env.rules.variants import VARIANTS
 from ohhell_env.state import state_layout_of
-from ohhell_env.variants import VARIANTS
 from tests.helpers import random_rules
 
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from ohhell_env import BatchedOhHell, Game, oh_hell_v0
-from ohhell_env.envs.learner_seat import LearnerTables
+from ohhell_env.adapters.sb3 import TableVecEnv
+from ohhell_env.envs.learner_tables import LearnerTables
 from ohhell_env.envs.registration import ID
 from tests.helpers import house
-from train.vec_env import TableVecEnv
 
 RULES = house(3, 2, 3)
 

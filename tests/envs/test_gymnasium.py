@@ -21,7 +21,7 @@ from ohhell_env.envs.gymnasium_vector import OhHellVectorEnv
 from ohhell_env.envs.registration import ID
 from ohhell_env.envs.rewards import worst_honest
 from ohhell_env.errors import IllegalActionError, NotResetError, OhHellError, RulesError
-from ohhell_env.record import replay
+from ohhell_env.records.record import replay
 from tests.envs.play import legal_of, look
 from tests.helpers import house
 

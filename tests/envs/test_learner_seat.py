@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ohhell_env import Game, Rules
-from ohhell_env.envs.learner_seat import AUTORESETS, LearnerTables
+from ohhell_env.envs.learner_tables import AUTORESETS, LearnerTables
 from ohhell_env.envs.opponents import Opponents
 from ohhell_env.envs.rewards import worst_honest
 from ohhell_env.errors import IllegalActionError, OhHellError, RulesError

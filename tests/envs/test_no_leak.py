@@ -17,7 +17,7 @@ from ohhell_env import Game, Rules
 from ohhell_env.cards import suit_of
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import NO_TRUMP, Phase
-from ohhell_env.schedule import TrumpSource, hand_sizes
+from ohhell_env.rules.schedule import TrumpSource, hand_sizes
 from tests.envs.play import EVERY_OTHER_LAYOUT, EVERY_TABLE, look, moments, some_rules
 
 LAYOUTS = ["default", "universal"]

@@ -16,7 +16,7 @@ from ohhell_env.envs.gymnasium_env import OhHellEnv
 from ohhell_env.errors import NotationError, RulesError
 from ohhell_env.pictures.html import sheet_html
 from ohhell_env.pictures.view import referee_view, view_of
-from ohhell_env.record import from_json, to_json
+from ohhell_env.records.record import from_json, to_json
 from ohhell_env.testing import play_random
 from tests.helpers import house
 

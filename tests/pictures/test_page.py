@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from ohhell_env import Game, Rules
-from ohhell_env.__main__ import PROGRAM
+from ohhell_env.cli.commands import OHHELL as PROGRAM
 from ohhell_env.errors import NotationError, OhHellError, RulesError
 from ohhell_env.pictures import replay_page, sheet_html
 from ohhell_env.pictures.explained import explained
-from ohhell_env.record import Record, load, save
-from ohhell_env.replay import check
+from ohhell_env.records.record import Record, load, save
+from ohhell_env.records.replay import check
 from ohhell_env.testing import play_random
 from tests.envs.play import EVERY_TABLE
 from tests.helpers import house
@@ -205,10 +205,10 @@ def test_a_player_is_asked_at_every_decision() -> None:
 
 
 def test_the_heuristic_says_what_it_expects() -> None:
-    import agents
+    import ohhell_agents
 
     record = finished(house(3, 2), 3)
-    told: Any = explained(record, agents.make("heuristic"))[0]
+    told: Any = explained(record, ohhell_agents.make("heuristic"))[0]
     bids = told[0]["rows"]
     assert {row[0] for row in bids} <= {"bid 0", "bid 1", "bid 2"} and len(bids) >= 2
     numbers = [row[1] for row in bids if row[1] is not None]

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-import agents
+import ohhell_agents
 from ohhell_env import Game
 from ohhell_env.pictures import replay_frame, replay_page, table_svg
-from ohhell_env.record import Record
+from ohhell_env.records.record import Record
 from ohhell_env.testing import play_random
 from tests.browser import CONTRASTS, chromium, dark, narrow
 from tests.helpers import house
@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Pages of games: all hands with thoughts, one seat's, eight seats, a Spanish pack."""
     here = tmp_path_factory.mktemp("pages")
     pages = {
-        "open": replay_page(record(), NAMES, player=agents.make("heuristic")),
+        "open": replay_page(record(), NAMES, player=ohhell_agents.make("heuristic")),
         "seat": replay_page(record(), NAMES, seat=1),
     }
     for name, variant, players in (("eight", "oh_hell", 8), ("spanish", "pocha", 4)):

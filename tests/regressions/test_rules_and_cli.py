@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from ohhell_env import Rules
-from ohhell_env.__main__ import main
-from ohhell_env.axes import Bidding
+from ohhell_env.cli.commands import main
 from ohhell_env.errors import RulesError
-from ohhell_env.explain import explain
+from ohhell_env.rules.axes import Bidding
+from ohhell_env.rules.explain import explain
 
 
 def test_scores_that_the_engine_cannot_hold_are_refused() -> None:

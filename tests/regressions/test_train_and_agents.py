@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-import agents
+import ohhell_agents
 from ohhell_env import BatchedOhHell, Rules
 from ohhell_env.errors import CheckpointError, IllegalActionError, RulesError
-from train.config import Config
-from train.run import begin, train
-from train.tournament import run_tournament
+from ohhell_train.ppo.config import Config
+from ohhell_train.ppo.run import begin, train
+from ohhell_train.tournament import run_tournament
 
 STILL: dict[str, Any] = {"strict": True}
 TINY = {
@@ -32,10 +32,10 @@ TINY = {
 }
 
 
-def _deal(tables: int = 4) -> tuple[BatchedOhHell, agents.Agent]:
+def _deal(tables: int = 4) -> tuple[BatchedOhHell, ohhell_agents.Agent]:
     games = BatchedOhHell(tables, "oh_hell", seed=1)
     games.reset()
-    player = agents.make("heuristic", seed=1)
+    player = ohhell_agents.make("heuristic", seed=1)
     player.begin("oh_hell")
     return games, player
 
@@ -49,7 +49,7 @@ from ohhell_env.errors import IllegalActionError
 from ohhell_env.observation import sections
 games = BatchedOhHell(64, "oh_hell", seed=1)
 games.reset()
-player = agents.make("heuristic"); player.begin("oh_hell")
+player = ohhell_agents.make("heuristic"); player.begin("oh_hell")
 start = {name: first for name, first, _ in sections(Rules.preset("oh_hell"))}["hand"]
 views = games.observations.copy(); views[:, start : start + 52] = 1
 for _ in range(40):
@@ -65,7 +65,7 @@ gc.collect(); [np.zeros(size, np.int8) for size in range(1, 5000)]
 def test_too_few_words_are_refused() -> None:
     games, _ = _deal()
     with pytest.raises(IllegalActionError, match="words"):
-        agents.make("random", seed=1).act_batch(
+        ohhell_agents.make("random", seed=1).act_batch(
             games.observations, games.action_masks, words=np.zeros(1, np.uint64)
         )
 
@@ -130,18 +130,18 @@ def test_a_saved_player_of_nonsense_is_refused(tmp_path: Path, text: str) -> Non
     file = tmp_path / "player.json"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(CheckpointError):
-        agents.load(file)
+        ohhell_agents.load(file)
 
 
 @pytest.mark.parametrize("broken", [{"buffer": [1]}, {"buffer_pos": -99}, {"buffer_pos": 99}])
 def test_a_saved_state_of_chance_is_checked(tmp_path: Path, broken: dict[str, Any]) -> None:
     file = tmp_path / "player.json"
-    agents.make("random", seed=1).save(file)
+    ohhell_agents.make("random", seed=1).save(file)
     state = json.loads(file.read_text(encoding="utf-8"))
     state["random"] |= broken
     file.write_text(json.dumps(state), encoding="utf-8")
     with pytest.raises(CheckpointError):
-        agents.load(file)
+        ohhell_agents.load(file)
 
 
 @pytest.mark.parametrize("size", ["3", 2.5, True])

@@ -13,7 +13,7 @@ import pytest
 
 from ohhell_env.errors import RulesError
 from ohhell_env.rules import Rules
-from ohhell_env.schedule import num_deals
+from ohhell_env.rules.schedule import num_deals
 from tests.helpers import Table, close, house
 
 

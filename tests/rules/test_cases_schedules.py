@@ -11,7 +11,7 @@ import pytest
 
 from ohhell_env.errors import RulesError
 from ohhell_env.rules import Rules
-from ohhell_env.schedule import TrumpSource, deal_plans, hand_sizes
+from ohhell_env.rules.schedule import TrumpSource, deal_plans, hand_sizes
 from tests.helpers import Table, house
 from tests.reference import Referee
 

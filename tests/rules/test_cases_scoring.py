@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from ohhell_env.axes import SCORINGS
 from ohhell_env.engine.layout import compile_rules
 from ohhell_env.errors import RulesError
 from ohhell_env.rules import Rules
-from ohhell_env.schedule import points
+from ohhell_env.rules.axes import SCORINGS
+from ohhell_env.rules.schedule import points
 from tests.helpers import Table, house
 from tests.reference import Referee
 

@@ -11,7 +11,7 @@ from ohhell_env.engine.layout import NO_TRUMP
 from ohhell_env.errors import RulesError
 from ohhell_env.game import Game
 from ohhell_env.rules import Rules
-from ohhell_env.schedule import TrumpSource, deal_plans
+from ohhell_env.rules.schedule import TrumpSource, deal_plans
 from tests.helpers import Table, house
 
 CLUBS, DIAMONDS, HEARTS, SPADES = range(4)

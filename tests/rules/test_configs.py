@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from ohhell_env.axes import NilScore
 from ohhell_env.cards import Pack
-from ohhell_env.checks import MAX_PLAYERS, MIN_PLAYERS
-from ohhell_env.explain import explain
 from ohhell_env.rules import Rules, as_rules
-from ohhell_env.schedule import TrumpSource, deal_plans, hand_sizes, num_deals, points
-from ohhell_env.variants import VARIANTS
+from ohhell_env.rules.axes import NilScore
+from ohhell_env.rules.checks import MAX_PLAYERS, MIN_PLAYERS
+from ohhell_env.rules.explain import explain
+from ohhell_env.rules.schedule import TrumpSource, deal_plans, hand_sizes, num_deals, points
+from ohhell_env.rules.variants import VARIANTS
 
 FOLDER = Path(__file__).parents[2] / "configs/rules"
 FILES = sorted(FOLDER.glob("*.yaml"))

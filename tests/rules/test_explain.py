@@ -11,18 +11,18 @@ import pytest
 
 from docs.generate import regenerate
 from ohhell_env.actions import bid_action
-from ohhell_env.axes import Bidding, Trump
-from ohhell_env.checks import MAX_PLAYERS, MIN_PLAYERS
 from ohhell_env.errors import RulesError
-from ohhell_env.explain import explain, explain_sections
 from ohhell_env.game import Game
 from ohhell_env.observation import layout_of
-from ohhell_env.phrases import compact
-from ohhell_env.record import deal_record
+from ohhell_env.records.record import deal_record
 from ohhell_env.rules import Rules
-from ohhell_env.schedule import TrumpSource, deal_plans, hand_sizes, num_deals, points
-from ohhell_env.variants import VARIANTS
-from train.play.sight import observe
+from ohhell_env.rules.axes import Bidding, Trump
+from ohhell_env.rules.checks import MAX_PLAYERS, MIN_PLAYERS
+from ohhell_env.rules.explain import explain, explain_sections
+from ohhell_env.rules.phrases import compact
+from ohhell_env.rules.schedule import TrumpSource, deal_plans, hand_sizes, num_deals, points
+from ohhell_env.rules.variants import VARIANTS
+from ohhell_train.play.sight import observe
 
 ROOT = Path(__file__).parents[2]
 

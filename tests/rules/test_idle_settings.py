@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from ohhell_env import idle_settings as module
 from ohhell_env.engine.layout import compile_rules
 from ohhell_env.errors import RulesError
-from ohhell_env.explain import explain
 from ohhell_env.game import Game
-from ohhell_env.idle_settings import _with_old_value, idle_settings
-from ohhell_env.phrases import changes
 from ohhell_env.rules import Rules
+from ohhell_env.rules import idle_settings as module
+from ohhell_env.rules.explain import explain
+from ohhell_env.rules.idle_settings import _with_old_value, idle_settings
+from ohhell_env.rules.phrases import changes
 from ohhell_env.testing import play_random, random_rules
 from tests.rules.test_explain import CHANGES, PLAYABLE
 

@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
-from ohhell_env.axes import (
+from ohhell_env.cards import Pack
+from ohhell_env.errors import OhHellError, RulesError
+from ohhell_env.rules import Rules, as_rules
+from ohhell_env.rules.axes import (
     SCORINGS,
     Bidding,
     End,
@@ -23,12 +26,9 @@ from ohhell_env.axes import (
     Settlement,
     Trump,
 )
-from ohhell_env.cards import Pack
-from ohhell_env.errors import OhHellError, RulesError
-from ohhell_env.rules import Rules, as_rules
-from ohhell_env.schedule import hand_sizes, num_deals, sure_number_of_deals
+from ohhell_env.rules.schedule import hand_sizes, num_deals, sure_number_of_deals
+from ohhell_env.rules.variants import VARIANTS, depends_on_players, variants
 from ohhell_env.testing import random_rules
-from ohhell_env.variants import VARIANTS, depends_on_players, variants
 from tests.helpers import house
 
 # ---------------------------------------------------------------- presets and round trips

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents import Agent, HeuristicAgent, RandomAgent
+from ohhell_agents import Agent, HeuristicAgent, RandomAgent
 
 Views = NDArray[np.int8]
 

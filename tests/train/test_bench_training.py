@@ -1,4 +1,4 @@
-"""What ``python -m train bench`` says of training."""
+"""What ``make bench`` says of training."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 import pytest
 import torch
 
-from train import bench_training
-from train.selfplay import keeping_global_chance
+from benchmarks import learning as bench_training
+from ohhell_train.ppo.learner import keeping_global_chance
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""``train.bidding``: the bids of a player, the tables made from them, and its forecasts."""
+"""``ohhell_train.bidding``: the bids of a player, the tables made from them, and its forecasts."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ import pytest
 from PIL import Image
 from rich.console import Console
 
-from agents import HeuristicAgent
+from ohhell_agents import HeuristicAgent
 from ohhell_env.cards import parse_card
+from ohhell_env.cli.commands import main
 from ohhell_env.engine.batch import observe_one
 from ohhell_env.engine.encode import MARGIN, new_buffer
 from ohhell_env.engine.layout import BID_BASE, NO_TRUMP, Rows
@@ -22,17 +23,16 @@ from ohhell_env.errors import OhHellError, RulesError
 from ohhell_env.game import Game
 from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules, as_rules
-from train.__main__ import main
-from train.bidding import BIDS, play_bids
-from train.bidding.bids import UNKNOWN
-from train.bidding.calibration import CHANCE, POINTS, TRICKS, calibration, mean_gap
-from train.bidding.cli import look
-from train.bidding.files import write_files
-from train.bidding.report import Report, by_deal
-from train.bidding.shares import as_csv, share
-from train.bidding.tables import RARE, VIEWS, bidding_table, bids_by_place, hand_facts
-from train.tournament.entrants import make_entrants
-from train.tournament.tables import Deals, replay_table
+from ohhell_train.bidding import BIDS, play_bids
+from ohhell_train.bidding.bids import UNKNOWN
+from ohhell_train.bidding.calibration import CHANCE, POINTS, TRICKS, calibration, mean_gap
+from ohhell_train.bidding.cli import look
+from ohhell_train.bidding.files import write_files
+from ohhell_train.bidding.report import Report, by_deal
+from ohhell_train.bidding.shares import as_csv, share
+from ohhell_train.bidding.tables import RARE, VIEWS, bidding_table, bids_by_place, hand_facts
+from ohhell_train.tournament.entrants import make_entrants
+from ohhell_train.tournament.tables import Deals, replay_table
 
 ROOT = Path(__file__).parent.parent.parent
 RULES = Rules.preset("oh_hell", 3)

@@ -1,4 +1,4 @@
-"""``python -m train card``: what a card says is what was measured."""
+"""``ohhell model-card``: what a card says is what was measured."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 import torch
 
-import agents
-from agents.checkpoint import Checkpoint, save_checkpoint
-from agents.counterfactual import CounterfactualAgent
-from agents.heuristic import HeuristicAgent
-from agents.models import fitted
-from agents.network import Network
+import ohhell_agents
+from ohhell_agents.counterfactual import CounterfactualAgent
+from ohhell_agents.heuristic import HeuristicAgent
+from ohhell_agents.nn.checkpoint import Checkpoint, save_checkpoint
+from ohhell_agents.nn.network import Network
+from ohhell_agents.value.trick_model import fitted
+from ohhell_env.cli.commands import main
 from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules
-from train.__main__ import main
-from train.bidding.cli import look
-from train.card import Measuring, _told, facts, written
-from train.progress import measure
-from train.tournament.tables import Deals
+from ohhell_train.bidding.cli import look
+from ohhell_train.evaluate import measure
+from ohhell_train.model_card import Measuring, _told, facts, written
+from ohhell_train.tournament.tables import Deals
 
 Output = pytest.CaptureFixture[str]
 ABOUT = {
@@ -67,7 +67,7 @@ def test_facts_that_are_missing_are_left_out() -> None:
     models = HeuristicAgent().models
     lines = facts(CounterfactualAgent(models))
     assert [line.partition(":")[0] for line in lines] == ["Kind", "Weights"]
-    assert facts(agents.make("random")) == ["Kind: random"]
+    assert facts(ohhell_agents.make("random")) == ["Kind: random"]
 
 
 def test_figures_are_those_of_the_tournament(trained: CounterfactualAgent) -> None:
@@ -75,7 +75,7 @@ def test_figures_are_those_of_the_tournament(trained: CounterfactualAgent) -> No
     head, _, row = grid(text, "over a field of `heuristic`")
     assert head == ["players", "all", "1 card", "3 cards", "5 cards", "8 cards", "10 cards"]
     for cell, size in ((1, None), (4, 5)):
-        other = agents.make("heuristic")
+        other = ohhell_agents.make("heuristic")
         assert row[cell] == str(measure(trained, other, RULES, 4, 9, size))
     made = grid(text, "Share of bids made")[2]
     bids = look(trained, "self", Deals(RULES, 9, 5), 4).bids
@@ -94,13 +94,13 @@ def test_the_command_writes_the_same_card_again(
     trained: CounterfactualAgent, capsys: Output
 ) -> None:
     words = ["card", "runs/mine/best", "--players", "3", "--deals", "3", "--seed", "2"]
-    words += ["--recipe", "python -m train fit --set rounds=3", "--out", "CARD.md"]
+    words += ["--recipe", "ohhell fit --set rounds=3", "--out", "CARD.md"]
     assert main(words) == 0
     assert capsys.readouterr().out == "written: CARD.md\n"
     text = Path("CARD.md").read_text()
     assert text.startswith("# mine\n") and "## Oh Pshaw (`oh_pshaw`)" in text
-    assert "```\npython -m train fit --set rounds=3\n```" in text
-    command = re.findall(r"```\npython -m train (card .*)\n```\n$", text)
+    assert "```\nohhell fit --set rounds=3\n```" in text
+    command = re.findall(r"```\nohhell (card .*)\n```\n$", text)
     assert [shlex.split(each) for each in command] == [words]
     assert main(words) == 0 and Path("CARD.md").read_text() == text
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-import agents
-from agents.corrections import price
-from agents.engine_players import HEURISTIC, RANDOM
-from agents.labels import label_all
-from agents.models import (
+import ohhell_agents
+from ohhell_agents.value.advantage_nets import price
+from ohhell_agents.value.players import HEURISTIC, RANDOM
+from ohhell_agents.value.policy import heuristic_action
+from ohhell_agents.value.trick_model import (
     BID_CHOICE,
     BID_SITUATION,
     CARD_CHOICE,
@@ -22,19 +22,19 @@ from agents.models import (
     TABLE_WORDS,
     fitted,
 )
-from agents.policy import heuristic_action
 from ohhell_env import Rules
+from ohhell_env.cli.commands import main
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import BID_BASE, NUM_BIDS, Phase, compile_rules, new_games
 from ohhell_env.errors import CheckpointError, OhHellError, RulesError
+from ohhell_train.counterfactual.config import CounterfactualConfig, FitSettings
+from ohhell_train.counterfactual.dataset import Company, Field, Labelled, Notes, label
+from ohhell_train.counterfactual.fit import Correction, fit
+from ohhell_train.counterfactual.folder import CounterfactualRun
+from ohhell_train.counterfactual.rollouts import label_all
+from ohhell_train.counterfactual.run import begin, train
+from ohhell_train.evaluate import measure
 from tests.agents.test_counterfactual import corrected
-from train.__main__ import main
-from train.counterfactual.config import CounterfactualConfig, FitSettings
-from train.counterfactual.fitting import Correction, fit
-from train.counterfactual.folder import CounterfactualRun
-from train.counterfactual.notes import Company, Field, Labelled, Notes, label
-from train.counterfactual.run import begin, train
-from train.progress import measure
 
 TINY: dict[str, Any] = {
     "rules": "escalating",
@@ -90,7 +90,7 @@ def own_choices(games: Any, compiled: Any, models: Any) -> list[list[tuple[int, 
 
     Distinct choices are counted as the player counts them: its values tell which it weighed.
     """
-    from agents.card_play import card_values
+    from ohhell_agents.value.cards import card_values
 
     row, made = games[0], []
     while row["phase"] <= Phase.PLAY:
@@ -185,7 +185,7 @@ def test_no_notes_change_nothing() -> None:
 
 
 def test_nothing_to_label_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("train.counterfactual.notes._IN_VAIN", 2)
+    monkeypatch.setattr("ohhell_train.counterfactual.dataset._IN_VAIN", 2)
     config = config_of(bids=0, hand_size=1)
     with pytest.raises(RulesError, match="no decision was labelled in 512 deals"):
         label(config, Company(fitted()), 1)
@@ -212,7 +212,7 @@ def test_a_run_explains_itself(finished: CounterfactualRun) -> None:
     lines = (finished.path / "metrics.csv").read_text().splitlines()
     assert len(lines) == 3 and lines[0].startswith("round,decisions")
     assert "over_heuristic_low" in lines[0]
-    player = agents.load(finished.path / "best")
+    player = ohhell_agents.load(finished.path / "best")
     assert player.kind == "counterfactual"
     assert finished.config().rounds == 2
 
@@ -347,10 +347,10 @@ def test_settings_that_cannot_be_are_told_and_leave_nothing(
 def test_a_field_that_cannot_play_these_rules_is_told_before_the_first_round(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(self: agents.Agent, rules: Rules, seat: int | None = None) -> None:
+    def refuse(self: ohhell_agents.Agent, rules: Rules, seat: int | None = None) -> None:
         raise CheckpointError("not these")
 
-    monkeypatch.setattr(agents.RandomAgent, "begin", refuse)
+    monkeypatch.setattr(ohhell_agents.RandomAgent, "begin", refuse)
     with pytest.raises(RulesError, match=r"report\.against: not these"):
         begin(tmp_path / "x", config_of(report={"against": ["random"]}))
     assert not (tmp_path / "x").exists()
@@ -397,6 +397,8 @@ def test_it_learns_to_beat_the_heuristic_player(tmp_path: Path) -> None:
     config = config_of(decisions=250_000, rounds=1, fit={"epochs": 4}, hand_size=8)
     run = begin(tmp_path / "run", config)
     player = train(run, quiet=True)[-1]
-    found = measure(player, agents.make("heuristic"), Rules.preset("escalating", 4), 2000, 7, 8)
+    found = measure(
+        player, ohhell_agents.make("heuristic"), Rules.preset("escalating", 4), 2000, 7, 8
+    )
     assert found.low > 0.8
     assert fitted()["corrected"][0] == 0  # the heuristic player itself is as it was

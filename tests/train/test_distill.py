@@ -19,31 +19,31 @@ import pytest
 import torch
 import yaml
 
-import agents
-from agents.checkpoint import load_checkpoint, weights_digest
-from agents.inputs import read_hands
-from agents.learned import LearnedAgent
-from agents.network import Network
+import ohhell_agents
+from ohhell_agents.nn.agent import LearnedAgent
+from ohhell_agents.nn.checkpoint import load_checkpoint, weights_digest
+from ohhell_agents.nn.features import read_hands
+from ohhell_agents.nn.network import Network
 from ohhell_env import BatchedOhHell
 from ohhell_env.actions import BID_BASE
+from ohhell_env.cli.commands import main
 from ohhell_env.errors import CheckpointError, OhHellError
 from ohhell_env.observation import layout_of
-from train.__main__ import main
-from train.cli import CONFIGS
-from train.config import Config
-from train.distill import games
-from train.distill.config import DistillConfig
-from train.distill.fitting import Fitting
-from train.distill.folder import GAMES, STATE, DistillRun
-from train.distill.games import invited, play
-from train.distill.lessons import Lessons
-from train.distill.run import begin, train
-from train.distill.student import Student
-from train.methods import METHODS
-from train.progress import measure
-from train.rollout import points_scale
-from train.run import begin as begin_ppo
-from train.run import train as train_ppo
+from ohhell_train.cli import CONFIGS
+from ohhell_train.distill import games
+from ohhell_train.distill.config import DistillConfig
+from ohhell_train.distill.dataset import Lessons
+from ohhell_train.distill.fit import Fitting
+from ohhell_train.distill.folder import GAMES, STATE, DistillRun
+from ohhell_train.distill.games import invited, play
+from ohhell_train.distill.run import begin, train
+from ohhell_train.distill.student import Student
+from ohhell_train.evaluate import measure
+from ohhell_train.methods import METHODS
+from ohhell_train.ppo.config import Config
+from ohhell_train.ppo.rollout import points_scale
+from ohhell_train.ppo.run import begin as begin_ppo
+from ohhell_train.ppo.run import train as train_ppo
 
 ROOT = Path(__file__).parent.parent.parent
 TINY: dict[str, Any] = {
@@ -86,7 +86,7 @@ def test_labels_are_the_teachers_own_choice(teacher: str, layout: str) -> None:
     noise = {"card": 0.3, "bid_beside": 0.3, "bid": 0.3}
     config = config_of(teacher=teacher, layout=layout, noise=noise, guests={"random": 0.5})
     part = whole(lessons_of(config), config)
-    player = agents.make(teacher, 5)
+    player = ohhell_agents.make(teacher, 5)
     player.begin(config.resolved_rules())
     again = player.act_batch(part.views.numpy(), part.masks.numpy())
     assert len(again) > 200
@@ -116,7 +116,7 @@ def test_worth_is_what_the_deal_paid_the_seat() -> None:
     config = config_of(noise=quiet, hand_size=None)
     lessons, rules = lessons_of(config), config.resolved_rules()
     tables = games._tables(config, 0, games.TABLES)
-    player = agents.make("heuristic", 0)
+    player = ohhell_agents.make("heuristic", 0)
     player.begin(rules)
     points = np.zeros((games.TABLES, 4))
     going = np.ones(games.TABLES, np.bool_)
@@ -316,7 +316,7 @@ def test_a_run_explains_itself(finished: DistillRun) -> None:
 
 
 def test_the_saved_player_plays_and_carries_no_head(finished: DistillRun) -> None:
-    player = agents.load(finished.path / "best", seed=0)
+    player = ohhell_agents.load(finished.path / "best", seed=0)
     assert isinstance(player, LearnedAgent)
     network = player.checkpoint.network
     expected = Network(network.layout, (16,)).state_dict()
@@ -354,8 +354,8 @@ class Killed(BaseException):
 def test_a_run_that_was_stopped_ends_as_an_unbroken_one(
     finished: DistillRun, tmp_path: Path, where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import train.distill.run as running
-    from train.distill import folder
+    import ohhell_train.distill.run as running
+    from ohhell_train.distill import folder
 
     owner, name = {
         "part": (running, "play"),
@@ -461,7 +461,7 @@ def test_a_full_disk_is_one_line_that_names_the_file(
         patch.setattr("os.fsync", full)
         for name in wanted:
             if name == "weights.safetensors":
-                patch.setattr("train.distill.folder.write_whole", lambda *_: None)
+                patch.setattr("ohhell_train.distill.folder.write_whole", lambda *_: None)
             if name == "1.safetensors":
                 (copy / STATE).unlink()
                 (copy / "games" / name).unlink()
@@ -509,7 +509,7 @@ def test_another_teacher_of_the_same_name_is_told(
     shutil.copytree(finished.path, copy)
     (copy / STATE).unlink()
     (copy / GAMES / f"{finished.parts() - 1}.safetensors").unlink()
-    monkeypatch.setattr(agents.HeuristicAgent, "fingerprint", "sha256:other")
+    monkeypatch.setattr(ohhell_agents.HeuristicAgent, "fingerprint", "sha256:other")
     with pytest.raises(CheckpointError, match=r"was played by .*other.* teacher's files have ch"):
         train(DistillRun.open(copy), quiet=True)
 
@@ -550,7 +550,7 @@ def test_a_teacher_that_makes_a_mistake_is_told() -> None:
     config = config_of()
     players = invited(config)
 
-    class Wrong(agents.RandomAgent):
+    class Wrong(ohhell_agents.RandomAgent):
         engine_player = None
 
         def choose(self, observations: Any, action_masks: Any, *_: Any) -> Any:
@@ -613,7 +613,9 @@ def test_kills_at_any_moment_lose_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     train(whole, quiet=True)
     run = begin(tmp_path / "broken", config)
     for place in ("games/2.safetensors", "epochs/2"):
-        child = subprocess.Popen([sys.executable, "-m", "train", "resume", str(run.path)], cwd=ROOT)
+        child = subprocess.Popen(
+            [sys.executable, "-m", "ohhell_env", "resume", str(run.path)], cwd=ROOT
+        )
         while not (run.path / place).exists():
             assert child.poll() is None
             time.sleep(0.01)
@@ -631,7 +633,9 @@ def test_a_short_distillation_of_heuristic_beats_random(tmp_path: Path) -> None:
     )
     run = begin(tmp_path / "run", config)
     train(run, quiet=True)
-    rules, player = config.resolved_rules(), agents.load(run.path / "best", seed=0)
-    ahead = measure(player, agents.make("random", 1), rules, 500, 7)
-    teacher = measure(agents.make("heuristic", 1), agents.make("random", 1), rules, 500, 7)
+    rules, player = config.resolved_rules(), ohhell_agents.load(run.path / "best", seed=0)
+    ahead = measure(player, ohhell_agents.make("random", 1), rules, 500, 7)
+    teacher = measure(
+        ohhell_agents.make("heuristic", 1), ohhell_agents.make("random", 1), rules, 500, 7
+    )
     assert ahead.low > 0.7 * teacher.mean > 5

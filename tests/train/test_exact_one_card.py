@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents import Agent, make
+from ohhell_agents import Agent, make
 from ohhell_env.cards import Pack, card_name, rank_of, suit_of
+from ohhell_env.cli.commands import main
 from ohhell_env.errors import RulesError
 from ohhell_env.game import Game
 from ohhell_env.rules import Rules
-from ohhell_env.schedule import points
-from train.__main__ import main
-from train.exact import solve, value_of
+from ohhell_env.rules.schedule import points
+from ohhell_train.exact import solve, value_of
 
 EIGHT: dict[str, Any] = {"suits": ("C", "D"), "ranks": ("2", "3", "4", "5")}
 SEVEN = EIGHT | {"removed": ("3D",)}
@@ -151,8 +151,8 @@ def test_known_values() -> None:
 
 
 def test_chances_of_all_situations_and_of_winning_add_up_to_one() -> None:
-    from train.exact.beginnings import beginnings
-    from train.exact.one_card import _Table
+    from ohhell_train.exact.beginnings import beginnings
+    from ohhell_train.exact.one_card import _Table
 
     for rules in VARIANTS.values():
         table, bids = _Table(beginnings(rules)), solve(rules).bids

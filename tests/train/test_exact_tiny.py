@@ -10,19 +10,19 @@ import pytest
 
 pyspiel = pytest.importorskip("pyspiel")
 
-from agents import make  # noqa: E402
+from ohhell_agents import make  # noqa: E402
 from ohhell_env.adapters.open_spiel import OhHellState, game_of  # noqa: E402
 from ohhell_env.cards import card_name  # noqa: E402
+from ohhell_env.cli.commands import main  # noqa: E402
 from ohhell_env.errors import RulesError  # noqa: E402
 from ohhell_env.rules import Rules  # noqa: E402
-from ohhell_env.schedule import TrumpSource  # noqa: E402
+from ohhell_env.rules.schedule import TrumpSource  # noqa: E402
+from ohhell_train.exact import tiny as module  # noqa: E402
+from ohhell_train.exact import value_of  # noqa: E402
+from ohhell_train.exact.tiny import nash_conv, policy_of, tree_of  # noqa: E402
 from tests.helpers import Table  # noqa: E402
 from tests.train.players import Highest, Lowest  # noqa: E402
 from tests.train.test_exact_one_card import best_bidder  # noqa: E402
-from train.__main__ import main  # noqa: E402
-from train.exact import tiny as module  # noqa: E402
-from train.exact import value_of  # noqa: E402
-from train.exact.tiny import nash_conv, policy_of, tree_of  # noqa: E402
 
 
 def tiny(suits: int, ranks: int, size: int = 1, players: int = 3, **changes: Any) -> Rules:

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from agents import ProcessAgent
+from ohhell_agents import ProcessAgent
+from ohhell_env.cli.commands import main
+from ohhell_train.tournament import Results, run_tournament
+from ohhell_train.tournament import entrants as entrants_module
+from ohhell_train.tournament.entrants import Entrant
+from ohhell_train.tournament.pages.terminal import print_report
 from tests.agents.test_process import GOOD, TINY, command, ended
 from tests.train.players import Lowest, OnlyAct
-from train.__main__ import main
-from train.tournament import Results, run_tournament
-from train.tournament import entrants as entrants_module
-from train.tournament.entrants import Entrant
-from train.tournament.report import print_report
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents.fitting import LATER, NOW, collect
-from agents.models import MODELS, fitted, from_plain, new_models, to_plain
+from ohhell_agents.value.trick_model import MODELS, fitted, from_plain, new_models, to_plain
+from ohhell_env.cli.commands import main
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import compile_rules, new_games
 from ohhell_env.rules import Rules
-from train.__main__ import main
-from train.heuristic import play_and_note, tables_of
+from ohhell_train.trick_model.fit import play_and_note, tables_of
+from ohhell_train.trick_model.samples import LATER, NOW, collect
 
 CALM = np.zeros(4)
 

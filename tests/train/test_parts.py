@@ -13,27 +13,27 @@ import pytest
 import torch
 import yaml
 
-import agents
-from agents import TwoPartAgent
-from agents.checkpoint import load_checkpoint, save_checkpoint, weights_digest
-from agents.counterfactual import CounterfactualAgent
+import ohhell_agents
+from ohhell_agents import TwoPartAgent
+from ohhell_agents.counterfactual import CounterfactualAgent
+from ohhell_agents.nn.checkpoint import load_checkpoint, save_checkpoint, weights_digest
 from ohhell_env import Rules
+from ohhell_env.cli.commands import main
 from ohhell_env.errors import CheckpointError, OhHellError, RulesError
+from ohhell_train.counterfactual import run as counterfactual
+from ohhell_train.distill import run as distill
+from ohhell_train.evaluate import Difference, measure
+from ohhell_train.model_card import facts
+from ohhell_train.ppo.config import Config
+from ohhell_train.ppo.folder import RunDirectory
+from ohhell_train.ppo.learner import SelfPlayPPO
+from ohhell_train.ppo.run import begin, train
+from ohhell_train.runs.base import CONFIG, PLAYERS
 from tests.agents.test_counterfactual import corrected
 from tests.agents.test_two_part import network
 from tests.train.test_counterfactual import config_of
 from tests.train.test_distill import config_of as student_of
 from tests.train.test_run import SETTINGS, Killed, without_time
-from train.__main__ import main
-from train.card import facts
-from train.config import Config
-from train.counterfactual import run as counterfactual
-from train.distill import run as distill
-from train.progress import Difference, measure
-from train.run import begin, train
-from train.run_directory import RunDirectory
-from train.run_folder import CONFIG, PLAYERS
-from train.selfplay import SelfPlayPPO
 
 RULES = Rules.preset("oh_hell")
 
@@ -63,7 +63,7 @@ def test_a_checkpoint_plays_as_it_was_measured(tmp_path: Path, learn: str, rest:
     if rest == "checkpoint":
         CounterfactualAgent(corrected()).save(tmp_path / "rest")
     if rest == "pair":
-        agents.make("parts:bids=random,cards=heuristic", 1).save(tmp_path / "rest")
+        ohhell_agents.make("parts:bids=random,cards=heuristic", 1).save(tmp_path / "rest")
     name = str(tmp_path / "rest") if rest in ("checkpoint", "pair") else rest
     config = settings(learn=learn, rest=name, report={"every": 10**6, "deals": 20})
     run = begin(tmp_path / "run", config)
@@ -72,13 +72,13 @@ def test_a_checkpoint_plays_as_it_was_measured(tmp_path: Path, learn: str, rest:
     shutil.move(run.path, tmp_path / "moved")
     shutil.rmtree(tmp_path / "rest", ignore_errors=True)
     for folder in ("best", "last", f"checkpoints/{run_end(tmp_path / 'moved')}"):
-        player = agents.make(tmp_path / "moved" / folder)
+        player = ohhell_agents.make(tmp_path / "moved" / folder)
         assert isinstance(player, TwoPartAgent)
         other = next(each for each in ("bids", "cards") if each != learn)
         assert player.names == {learn: "", other: name}
         assert player.parts[learn].kind == "learned"
         for field, ends in measured.items():
-            found = measure(player, agents.make(field, 0), RULES, 20, config.report.seed, 3)
+            found = measure(player, ohhell_agents.make(field, 0), RULES, 20, config.report.seed, 3)
             assert [found.mean, found.low, found.high] == pytest.approx(ends, abs=1e-12)
 
 
@@ -108,10 +108,10 @@ def test_a_run_of_one_part_can_be_interrupted(
     resumed = RunDirectory.open(broken.path)
     train(resumed, quiet=True)
     assert without_time(whole) == without_time(resumed)
-    ends = [agents.load(run.path / "last").fingerprint for run in (whole, resumed)]
+    ends = [ohhell_agents.load(run.path / "last").fingerprint for run in (whole, resumed)]
     assert ends[0] == ends[1]
     for past in (whole.path / "pool").iterdir():
-        assert agents.load(past).kind == "two_parts"
+        assert ohhell_agents.load(past).kind == "two_parts"
 
 
 def test_a_player_that_a_kill_left_between_two_folders_is_put_back(
@@ -120,7 +120,7 @@ def test_a_player_that_a_kill_left_between_two_folders_is_put_back(
     shutil.copytree(bids_run.path, tmp_path / "run")
     (tmp_path / "run" / "best").rename(tmp_path / "run" / ".best.old-7")
     run = RunDirectory.open(tmp_path / "run")
-    assert agents.load(run.path / "best").kind == "two_parts"
+    assert ohhell_agents.load(run.path / "best").kind == "two_parts"
 
 
 def test_it_comes_in_by_every_door(
@@ -158,7 +158,7 @@ def test_it_sits_in_other_runs(bids_run: RunDirectory, tmp_path: Path, door: str
         if door == "others":
             changes = {"learn": "both", "opponents": {"others": {best: 0.5}}}
         train(begin(tmp_path / "run", settings(decisions=200, **changes)), quiet=True)
-    assert agents.load(tmp_path / "run" / "best").kind != ""
+    assert ohhell_agents.load(tmp_path / "run" / "best").kind != ""
 
 
 # ------------------------------------------------------------------ beginning as a part
@@ -215,10 +215,12 @@ def test_foreign_code_as_the_rest_is_named_and_not_run(
     train(run, quiet=True)
     del sys.modules["cards_by_hand"]
     with pytest.raises(CheckpointError, match=r"'cards_by_hand:Lowest' plays the cards.*parts:"):
-        agents.make(run.path / "best")
+        ohhell_agents.make(run.path / "best")
     assert "cards_by_hand" not in sys.modules
     spec = f"parts:bids={run.path / 'best' / 'bids'},cards=cards_by_hand:Lowest"
-    found = measure(agents.make(spec), agents.make("random", 0), RULES, 10, 1_000_003, 3)
+    found = measure(
+        ohhell_agents.make(spec), ohhell_agents.make("random", 0), RULES, 10, 1_000_003, 3
+    )
     assert [found.mean, found.low, found.high] == run.counters().scores["random"]
 
 
@@ -300,11 +302,11 @@ def test_a_counterfactual_run_of_one_part_plays_as_it_was_measured(
         config = config_of(decisions=300, rounds=1, start=start, **{part: 0})
         run = counterfactual.begin(tmp_path / str(number), config)
         counterfactual.train(run, quiet=True)
-        player = agents.make(run.path / "best")
+        player = ohhell_agents.make(run.path / "best")
         assert isinstance(player, CounterfactualAgent)
         rules, size = config.cells()[0]
         seed = config.report.seed
-        found = measure(player, agents.make("heuristic"), rules, 20, seed, size)
+        found = measure(player, ohhell_agents.make("heuristic"), rules, 20, seed, size)
         ends = player.about["scores"]["heuristic"]
         assert [round(end, 4) for end in (found.mean, found.low, found.high)] == ends
         before = corrected(3)[0] if start else None
@@ -347,18 +349,20 @@ def test_a_field_that_makes_mistakes_is_reported(tmp_path: Path, method: str) ->
 def test_a_measurement_without_mistakes_warns_of_none() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = measure(agents.make("random", 1), agents.make("random", 2), RULES, 4, 1, 2)
+        found = measure(
+            ohhell_agents.make("random", 1), ohhell_agents.make("random", 2), RULES, 4, 1, 2
+        )
     assert isinstance(found, Difference) and found.fault == "" and not found.by_field
 
 
 def test_a_part_is_described(tmp_path: Path) -> None:
     save_checkpoint(tmp_path / "bids", network(part="bids"))
-    lines = facts(agents.make(f"parts:bids={tmp_path / 'bids'},cards=zoo:universal"))
+    lines = facts(ohhell_agents.make(f"parts:bids={tmp_path / 'bids'},cards=zoo:universal"))
     assert lines[0] == "Kind: two_parts"
     assert f"The bids: `{tmp_path / 'bids'}`, learned" in lines
     assert any(line.startswith("The bids, trained for: `oh_hell`") for line in lines)
     assert "The cards: `zoo:universal`, counterfactual" in lines
     with pytest.raises((OhHellError, RulesError), match="names no rules"):
-        from train.card import _tables
+        from ohhell_train.model_card import _tables
 
-        _tables(agents.make("parts:bids=random,cards=heuristic"), None, None)
+        _tables(ohhell_agents.make("parts:bids=random,cards=heuristic"), None, None)

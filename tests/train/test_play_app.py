@@ -1,4 +1,5 @@
-"""``train.play.app``: the table in the terminal, driven by keys and mouse as a person drives it."""
+"""``ohhell_train.play.app``: the table in the terminal, driven by keys and mouse as a person drives
+it."""
 
 from __future__ import annotations
 
@@ -17,14 +18,14 @@ from textual.pilot import Pilot
 from textual.widgets import DataTable, Static
 
 from ohhell_env import Rules
-from ohhell_env.record import load, replay
+from ohhell_env.records.record import load, replay
+from ohhell_train.play.app import PlayApp
+from ohhell_train.play.cli import set_up
+from ohhell_train.play.match import Match
+from ohhell_train.play.screens import SheetScreen, TextScreen
+from ohhell_train.play.sight import Choice, look
 from tests.envs.test_no_leak import redeal
 from tests.helpers import house
-from train.play.app import PlayApp
-from train.play.cli import set_up
-from train.play.match import Match
-from train.play.screens import SheetScreen, TextScreen
-from train.play.sight import Choice, look
 
 Script = Callable[[PlayApp, Pilot[None]], Awaitable[None]]
 

@@ -1,4 +1,4 @@
-"""``python -m train play``: the command line, the game without a terminal, and the page on it."""
+"""``ohhell play``: the command line, the game without a terminal, and the page on it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from ohhell_env import Rules
-from ohhell_env.record import load, replay
+from ohhell_env.cli.commands import main
+from ohhell_env.records.record import load, replay
+from ohhell_train.play.cli import set_up
+from ohhell_train.play.match import Match
+from ohhell_train.play.plain import HELP, PlainGame
 from tests.envs.play import EVERY_TABLE
 from tests.helpers import house
 from tests.test_layering import ROOT, places, tops
-from train.__main__ import main
-from train.play.cli import set_up
-from train.play.match import Match
-from train.play.plain import HELP, PlainGame
 
 PAGE = (ROOT / "docs" / "play.md").read_text(encoding="utf-8")
 Output = pytest.CaptureFixture[str]
@@ -171,8 +171,8 @@ def test_a_mistake_is_one_line(options: str, message: str, capsys: Output) -> No
 def test_without_textual_it_is_said_before_anything_begins(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
 ) -> None:
-    monkeypatch.setattr("train.play.cli._is_terminal", lambda: True)
-    monkeypatch.delitem(sys.modules, "train.play.app", raising=False)
+    monkeypatch.setattr("ohhell_train.play.cli._is_terminal", lambda: True)
+    monkeypatch.delitem(sys.modules, "ohhell_train.play.app", raising=False)
     monkeypatch.setitem(sys.modules, "textual", None)
     assert main(["play", "--record", str(tmp_path / "game.json")]) == 2
     told = capsys.readouterr().err
@@ -229,7 +229,7 @@ def test_only_the_table_needs_textual() -> None:
 
 
 def page_commands() -> list[str]:
-    return re.findall(r"^python -m train (play .*)$", PAGE.replace("\\\n", " "), re.MULTILINE)
+    return re.findall(r"^ohhell (play .*)$", PAGE.replace("\\\n", " "), re.MULTILINE)
 
 
 def test_the_page_has_commands_of_each_kind() -> None:
@@ -247,16 +247,16 @@ def test_commands_of_the_page(
     assert main(shlex.split(command)) == 0
     said = capsys.readouterr().out
     assert "Your bid (" in said
-    for line in re.findall(r"^python -m ohhell_env (replay .*)$", said, re.MULTILINE):
-        from ohhell_env.__main__ import main as library
+    for line in re.findall(r"^ohhell (replay .*)$", said, re.MULTILINE):
+        from ohhell_env.cli.commands import main as library
 
         assert library(shlex.split(line)) == 0
         assert '"Ann"' in (tmp_path / "game.html").read_text(encoding="utf-8")
 
 
 def test_the_page_names_every_key() -> None:
-    from train.play.app import PlayApp
-    from train.play.plain import HELP
+    from ohhell_train.play.app import PlayApp
+    from ohhell_train.play.plain import HELP
 
     bindings = [binding for binding in PlayApp.BINDINGS if binding.show]  # type: ignore[union-attr]
     for binding in bindings:

@@ -1,4 +1,4 @@
-"""``train.play.match``: a game of one person against players, without a screen."""
+"""``ohhell_train.play.match``: a game of one person against players, without a screen."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ohhell_env import Rules
 from ohhell_env.errors import IllegalActionError, OhHellError
 from ohhell_env.oh_hell_v0 import action_name
 from ohhell_env.pictures.page import replay_page
-from ohhell_env.record import load, replay
-from ohhell_env.replay import check
+from ohhell_env.records.record import load, replay
+from ohhell_env.records.replay import check
+from ohhell_train.play.advice import Adviser
+from ohhell_train.play.cli import farewell, seat_names, set_up
+from ohhell_train.play.match import Match
+from ohhell_train.play.others import PlayerError
+from ohhell_train.play.sight import look
 from tests.envs.test_no_leak import redeal
 from tests.helpers import house
-from train.play.advice import Adviser
-from train.play.cli import farewell, seat_names, set_up
-from train.play.match import Match
-from train.play.others import PlayerError
-from train.play.sight import look
 
 BOT = Path(__file__).parent.parent.parent / "examples" / "bots" / "tiny_bot.py"
 SECRET = {

@@ -1,4 +1,4 @@
-"""``python -m train play`` where something is odd: names, letters, hints too late, slow players."""
+"""``ohhell play`` where something is odd: names, letters, hints too late, slow players."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from rich.cells import cell_len
 from textual.pilot import Pilot
 
 from ohhell_env import Rules
+from ohhell_env.cli.commands import main
 from ohhell_env.errors import RulesError
-from ohhell_env.record import load, replay
+from ohhell_env.records.record import load, replay
+from ohhell_train.play import panels
+from ohhell_train.play.app import PlayApp
+from ohhell_train.play.cli import seat_names
+from ohhell_train.play.match import Match
+from ohhell_train.play.others import PlayerError
+from ohhell_train.play.screens import SheetScreen, TextScreen
 from tests.helpers import house
 from tests.train.test_play_app import drive, legal, press, shown, table, until
-from train.__main__ import main
-from train.play import panels
-from train.play.app import PlayApp
-from train.play.cli import seat_names
-from train.play.match import Match
-from train.play.others import PlayerError
-from train.play.screens import SheetScreen, TextScreen
 
 
 def test_names_with_numbers_stay_apart() -> None:
@@ -144,7 +144,7 @@ def test_letters_that_a_stream_does_not_have(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_terminal_without_suits_gets_lines(
     letters: str, is_table: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from train.play.cli import _is_terminal
+    from ohhell_train.play.cli import _is_terminal
 
     for name in ("stdin", "stdout"):
         stream = io.TextIOWrapper(io.BytesIO(), letters)

@@ -1,4 +1,4 @@
-"""``train.plots``: what is drawn is what was measured, with its intervals and labels."""
+"""``ohhell_train.plots``: what is drawn is what was measured, with its intervals and labels."""
 
 from __future__ import annotations
 
@@ -15,24 +15,33 @@ from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
-import agents
+import ohhell_agents
 from ohhell_env.errors import OhHellError
 from ohhell_env.rules import Rules
-from train import plots
-from train.bidding.bids import BIDS
-from train.bidding.calibration import CHANCE, POINTS, TRICKS, calibration, main_rows
-from train.bidding.cli import look
-from train.bidding.files import write_files
-from train.bidding.report import Report
-from train.bidding.shares import share
-from train.config import Config
-from train.counterfactual.config import CounterfactualConfig
-from train.distill.config import DistillConfig
-from train.plots.look import COLOURS, FEW, MARKS, OFF_BY, OFF_COLOURS, Point, common, draw_line
-from train.tournament import Results, run_tournament
-from train.tournament.pages.content import ranking
-from train.tournament.statistics import interval
-from train.tournament.tables import Deals
+from ohhell_train import plots
+from ohhell_train.bidding.bids import BIDS
+from ohhell_train.bidding.calibration import CHANCE, POINTS, TRICKS, calibration, main_rows
+from ohhell_train.bidding.cli import look
+from ohhell_train.bidding.files import write_files
+from ohhell_train.bidding.report import Report
+from ohhell_train.bidding.shares import share
+from ohhell_train.charts import (
+    COLOURS,
+    FEW,
+    MARKS,
+    OFF_BY,
+    OFF_COLOURS,
+    Point,
+    common,
+    draw_line,
+)
+from ohhell_train.counterfactual.config import CounterfactualConfig
+from ohhell_train.distill.config import DistillConfig
+from ohhell_train.ppo.config import Config
+from ohhell_train.tournament import Results, run_tournament
+from ohhell_train.tournament.analysis.statistics import interval
+from ohhell_train.tournament.pages.content import ranking
+from ohhell_train.tournament.tables import Deals
 
 ROOT = Path(__file__).parent.parent.parent
 Drawn = list[tuple[float, float, float, float]]
@@ -46,7 +55,7 @@ def report() -> Report:
 
 @pytest.fixture(scope="module")
 def results() -> Results:
-    odd = ("$x^2$", agents.make("zoo:universal", seed=1))
+    odd = ("$x^2$", ohhell_agents.make("zoo:universal", seed=1))
     return run_tournament(["random", "heuristic", odd], "oh_hell", 60, seed=5)
 
 

@@ -13,20 +13,20 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-import agents
-from agents.checkpoint import weights_digest
-from agents.network import Network, choose
+import ohhell_agents
+from ohhell_agents.nn.checkpoint import weights_digest
+from ohhell_agents.nn.network import Network, choose
 from ohhell_env.errors import CheckpointError
 from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules
+from ohhell_train.ppo.config import Config, PoolSettings
+from ohhell_train.ppo.folder import METRICS, POOL, STATE, RunDirectory
+from ohhell_train.ppo.learner import SelfPlayPPO
+from ohhell_train.ppo.pool import NOBODY, Pool
+from ohhell_train.ppo.rollout import OURS, Company, LapTables
+from ohhell_train.ppo.run import begin, train
 from tests.train.test_rollout import Chance
 from tests.train.test_run import Killed, without_time
-from train.config import Config, PoolSettings
-from train.pool import NOBODY, Pool
-from train.rollout import OURS, Company, LapTables
-from train.run import begin, train
-from train.run_directory import METRICS, POOL, STATE, RunDirectory
-from train.selfplay import SelfPlayPPO
 
 RULES = Rules.preset("oh_hell", 3)
 
@@ -86,7 +86,7 @@ def test_an_empty_pool_leaves_the_tables_to_the_learner() -> None:
 
 
 def tables_with(pool: Pool, number: int, hand_size: int = 2) -> LapTables:
-    company = Company([(agents.make("random", 0), 0.25)], pool, past=0.5)
+    company = Company([(ohhell_agents.make("random", 0), 0.25)], pool, past=0.5)
     tables = LapTables(RULES, number, seed=0, hand_size=hand_size, company=company)
     pool.draw(tables.random)
     return tables
@@ -193,7 +193,7 @@ def test_a_resumed_run_has_the_pool_of_one_that_went_through(
     past = [sorted(each.name for each in (one.path / POOL).iterdir()) for one in (run, finished)]
     assert past[0] == past[1] and len(past[0]) == 3, "the oldest made room on the disk, too"
     for name in past[0]:
-        agents.load(run.path / POOL / name)
+        ohhell_agents.load(run.path / POOL / name)
 
 
 def test_opponents_change_within_one_run(finished: RunDirectory) -> None:
@@ -230,7 +230,7 @@ def test_progress_against_a_past_self_is_measured(finished: RunDirectory) -> Non
 def test_five_of_its_players_sit_at_tables_in_one_process(finished: RunDirectory) -> None:
     folders = [finished.path / name for name in ("best", "last")]
     folders += sorted((finished.path / POOL).iterdir())
-    guests = [(agents.load(folder, seed=0), 0.2) for folder in folders]
+    guests = [(ohhell_agents.load(folder, seed=0), 0.2) for folder in folders]
     tables = LapTables(RULES, 10, 0, 2, "universal", Company(guests))
     decided, ended = 0, 0
     for _ in range(9):
@@ -241,7 +241,7 @@ def test_five_of_its_players_sit_at_tables_in_one_process(finished: RunDirectory
 
 def test_a_player_of_a_run_knows_nothing_of_hidden_hands(finished: RunDirectory) -> None:
     """The critic that sees them stays in the run; the player's own says nothing."""
-    player = agents.load(finished.path / "last", seed=0)
+    player = ohhell_agents.load(finished.path / "last", seed=0)
     state = player.checkpoint.network.state_dict()  # type: ignore[attr-defined]
     assert {name.partition(".")[0] for name in state} == {"actor", "critic"}
     assert not any(value.any() for name, value in state.items() if name.startswith("critic"))
@@ -254,7 +254,7 @@ def test_a_pool_of_other_players_is_refused(finished: RunDirectory, tmp_path: Pa
     shutil.rmtree(first)
     shutil.copytree(second, first)
     ppo_config = copy.config()
-    from train.run import tables_of
+    from ohhell_train.ppo.run import tables_of
 
     with pytest.raises(CheckpointError, match="is not the past self"):
         copy.restore_state(SelfPlayPPO(ppo_config, tables_of(ppo_config)))

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ohhell_env.errors import OhHellError
-from train.tournament.rating import rate
+from ohhell_train.tournament.analysis.rating import rate
 
 
 def rated(

@@ -18,18 +18,19 @@ from typing import Any
 
 import pytest
 
-from agents import Agent, HeuristicAgent
+from ohhell_agents import Agent, HeuristicAgent
 from ohhell_env.errors import OhHellError
 from ohhell_env.rules import as_rules
+from ohhell_train.tournament import open_store, run_tournament
+from ohhell_train.tournament import store as store_module
+from ohhell_train.tournament.executors import ray as ray_executor
+from ohhell_train.tournament.executors.processes import Setup
+from ohhell_train.tournament.executors.ray import ATTEMPTS, CLONE, play_on_ray
+from ohhell_train.tournament.executors.scratch import clear_left_behind
+from ohhell_train.tournament.tables import Deals
+from ohhell_train.tournament.units import plan
 from tests.children import child_of
 from tests.train.players import Lowest, RaisesSometimes
-from train.tournament import open_store, ray_executor, run_tournament
-from train.tournament import store as store_module
-from train.tournament.executors import Setup
-from train.tournament.ray_executor import ATTEMPTS, CLONE, play_on_ray
-from train.tournament.scratch import clear_left_behind
-from train.tournament.tables import Deals
-from train.tournament.units import plan
 
 ENTRANTS: list[Any] = ["random", "heuristic", ("sometimes", RaisesSometimes())]
 
@@ -355,7 +356,7 @@ def test_whatever_a_player_raises_on_ray_is_a_fault_and_it_is_given_up(tmp_path:
 _OF_THE_MAIN_PROGRAM = """
 import sys
 from agents import Agent
-from train.tournament import run_tournament
+from ohhell_train.tournament import run_tournament
 
 class Mine(Agent):
     def choose(self, observations, action_masks, words, deterministic):
@@ -384,7 +385,7 @@ def test_classes_of_the_main_program_travel(tmp_path: Path) -> None:
 
 _ENDLESS = """
 import sys
-from train.tournament import run_tournament
+from ohhell_train.tournament import run_tournament
 run_tournament(["random", "heuristic"], "plump", 1000000, 3, players=3, workers=2, executor="ray",
                store=sys.argv[1])
 """

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from ohhell_env.record import load, replay
+from ohhell_env.records.record import load, replay
+from ohhell_train.tournament import run_tournament
+from ohhell_train.tournament.pages import write_pages
 from tests.browser import CONTRASTS, PHONE, chromium, dark, narrow
-from train.tournament import run_tournament
-from train.tournament.pages import write_pages
 
 pytestmark = pytest.mark.slow
 SCROLL_BAR = 16

@@ -16,14 +16,13 @@ import numpy as np
 import pytest
 from markdown_it import MarkdownIt
 
-from agents import Agent, HeuristicAgent, RandomAgent
+from ohhell_agents import Agent, HeuristicAgent, RandomAgent
 from ohhell_env.errors import OhHellError
-from ohhell_env.record import load, replay
+from ohhell_env.records.record import load, replay
 from ohhell_env.rules import Rules
-from tests.train.players import RaisesSometimes
-from train.tournament import Results, run_tournament
-from train.tournament.pages import html_page, markdown_page, plots, sample_games, write_pages
-from train.tournament.pages.content import (
+from ohhell_train.tournament import Results, run_tournament
+from ohhell_train.tournament.pages import html_page, markdown_page, plots, sample_games, write_pages
+from ohhell_train.tournament.pages.content import (
     command,
     comparisons,
     labels,
@@ -32,6 +31,7 @@ from train.tournament.pages.content import (
     standings,
     verdict,
 )
+from tests.train.players import RaisesSometimes
 
 SCRIPT = "<script>alert('x')</script>"
 QUOTES = '"quotes" & $x^2$ *bold* _low_ [a](b) `c` <b>'

@@ -11,13 +11,12 @@ import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from agents import HeuristicAgent, make
-from ohhell_env import schedule
+from ohhell_agents import HeuristicAgent, make
 from ohhell_env.observation import layout_of
-from ohhell_env.rules import Rules
-from ohhell_env.variants import VARIANTS, variants
-from train.lap_buffer import LapBuffer
-from train.rollout import Company, Lap, LapTables, points_scale
+from ohhell_env.rules import Rules, schedule
+from ohhell_env.rules.variants import VARIANTS, variants
+from ohhell_train.ppo.buffer import LapBuffer
+from ohhell_train.ppo.rollout import Company, Lap, LapTables, points_scale
 
 LAMBDA = 0.9
 

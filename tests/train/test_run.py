@@ -18,11 +18,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-import agents
+import ohhell_agents
 from ohhell_env.errors import CheckpointError, RulesError
-from train.config import Config
-from train.run import begin, train
-from train.run_directory import BOARD, METRICS, STATE, RunDirectory
+from ohhell_train.ppo.config import Config
+from ohhell_train.ppo.folder import BOARD, METRICS, STATE, RunDirectory
+from ohhell_train.ppo.run import begin, train
 
 SETTINGS: dict[str, Any] = {
     "decisions": 2000,
@@ -98,7 +98,7 @@ def test_metrics_have_a_row_for_each_rollout(finished: RunDirectory) -> None:
 
 
 def test_players_of_a_run_can_be_loaded(finished: RunDirectory) -> None:
-    last = agents.load(finished.path / "last", seed=0)
+    last = ohhell_agents.load(finished.path / "last", seed=0)
     last.begin("oh_hell", 0)
     state = load_file(finished.path / STATE)
     network = last.checkpoint.network.state_dict()  # type: ignore[attr-defined]
@@ -111,7 +111,7 @@ class Killed(BaseException):
 
 def interrupted(path: Path, after: int, monkeypatch: pytest.MonkeyPatch) -> RunDirectory:
     """A run that is struck down in the middle of an update, after so many rollouts."""
-    from train.selfplay import SelfPlayPPO
+    from ohhell_train.ppo.learner import SelfPlayPPO
 
     run = begin(path, Config.of(SETTINGS))
     update, done = SelfPlayPPO.train, [0]
@@ -220,7 +220,7 @@ def test_kill_at_any_moment(tmp_path: Path) -> None:
     settings = SETTINGS | {"decisions": 20_000}
     run = begin(tmp_path / "x", Config.of(settings))
     for seconds in (5.0, 6.0, 7.5):
-        child = subprocess.Popen([sys.executable, "-m", "train", "resume", str(run.path)])
+        child = subprocess.Popen([sys.executable, "-m", "ohhell_env", "resume", str(run.path)])
         time.sleep(seconds)
         os.kill(child.pid, signal.SIGKILL)
         child.wait()

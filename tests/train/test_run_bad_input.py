@@ -20,17 +20,17 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
-import agents
+import ohhell_agents
+from ohhell_env.cli import commands as cli
 from ohhell_env.errors import CheckpointError, RulesError
+from ohhell_train.ppo.config import Config
+from ohhell_train.ppo.folder import METRICS, STATE, MetricsError, RunDirectory
+from ohhell_train.ppo.learner import DivergedError, SelfPlayPPO
+from ohhell_train.ppo.run import begin, train
+from ohhell_train.runs import lock as locks
+from ohhell_train.runs.base import CONFIG, LOCK
+from ohhell_train.runs.lock import InUseError
 from tests.train.test_run import SETTINGS, Killed, rows, without_time
-from train import __main__ as cli
-from train import locks
-from train.config import Config
-from train.locks import InUseError
-from train.run import begin, train
-from train.run_directory import METRICS, STATE, MetricsError, RunDirectory
-from train.run_folder import CONFIG, LOCK
-from train.selfplay import DivergedError, SelfPlayPPO
 
 SHORT = SETTINGS | {"decisions": 1000, "report": SETTINGS["report"] | {"every": 300}}
 
@@ -75,7 +75,7 @@ def same(one: RunDirectory, other: RunDirectory) -> bool:
 HOLDER = """
 import sys, time
 from pathlib import Path
-from train.run_directory import RunDirectory
+from ohhell_train.ppo.folder import RunDirectory
 with RunDirectory(Path(sys.argv[1])).lock():
     print("held", flush=True)
     time.sleep(60)
@@ -201,7 +201,7 @@ def test_a_player_between_two_folders_is_put_back(
     weights = leave(half, name, *left)
     opened = RunDirectory.open(half.path)
     assert (opened.path / name / "weights.safetensors").read_bytes() == weights
-    assert agents.load(opened.path / name) is not None
+    assert ohhell_agents.load(opened.path / name) is not None
     assert left_over(opened) == []
 
 
@@ -559,12 +559,12 @@ def test_kill_while_players_are_replaced(tmp_path: Path) -> None:
     settings = SHORT | {"decisions": 40_000, "save_every": 1}
     run = begin(tmp_path / "run", Config.of(settings))
     for number in range(6):
-        child = subprocess.Popen([sys.executable, "-m", "train", "resume", str(run.path)])
+        child = subprocess.Popen([sys.executable, "-m", "ohhell_env", "resume", str(run.path)])
         time.sleep(5.0 + 0.37 * number)
         child.kill()
         child.wait()
         opened = RunDirectory.open(run.path)
         assert left_over(opened) in ([], [LOCK])
         if (run.path / STATE).exists():
-            agents.load(run.path / "last")
+            ohhell_agents.load(run.path / "last")
     assert train(run, quiet=True).finished

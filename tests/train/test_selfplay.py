@@ -9,16 +9,16 @@ import pytest
 import torch
 from stable_baselines3.common.callbacks import BaseCallback
 
-from agents import make
-from agents.checkpoint import Checkpoint
-from agents.learned import LearnedAgent
+from ohhell_agents import make
+from ohhell_agents.nn.agent import LearnedAgent
+from ohhell_agents.nn.checkpoint import Checkpoint
 from ohhell_env.actions import BID_BASE
 from ohhell_env.rules import Rules
-from train.config import Config
-from train.exact import value_of
-from train.progress import measure
-from train.run import tables_of
-from train.selfplay import DivergedError, SelfPlayPPO, keeping_global_chance
+from ohhell_train.evaluate import measure
+from ohhell_train.exact import value_of
+from ohhell_train.ppo.config import Config
+from ohhell_train.ppo.learner import DivergedError, SelfPlayPPO, keeping_global_chance
+from ohhell_train.ppo.run import tables_of
 
 TINY: dict[str, Any] = {
     "decisions": 1500,

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 import torch
 
-import agents
-from agents.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, weights_digest
-from agents.network import Network
+import ohhell_agents
+from ohhell_agents.nn.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, weights_digest
+from ohhell_agents.nn.network import Network
 from ohhell_env.errors import CheckpointError, RulesError
 from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules
+from ohhell_train.ppo.config import Config
+from ohhell_train.ppo.folder import RunDirectory
+from ohhell_train.ppo.learner import SelfPlayPPO, keeping_global_chance
+from ohhell_train.ppo.run import begin, tables_of, train
+from ohhell_train.runs.base import START
 from tests.train.test_run import SETTINGS, Killed
-from train.config import Config
-from train.run import begin, tables_of, train
-from train.run_directory import RunDirectory
-from train.run_folder import START
-from train.selfplay import SelfPlayPPO, keeping_global_chance
 
 RULES = Rules.preset("oh_hell")
 
@@ -124,7 +124,7 @@ def test_a_run_keeps_what_it_began_as(
     train(broken, quiet=True)
     ends = [weights_digest(load_checkpoint(run.path / "last").network) for run in (whole, broken)]
     assert ends[0] == ends[1]
-    agents.load(whole.path / START)
+    ohhell_agents.load(whole.path / START)
 
 
 def test_what_does_not_fit_is_told_before_anything_is_written(folder: Path, tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from train.tournament import statistics
-from train.tournament.statistics import (
+from ohhell_train.tournament.analysis import statistics
+from ohhell_train.tournament.analysis.statistics import (
     MIN_BLOCKS,
     Comparison,
     anytime,

@@ -12,9 +12,15 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from agents import HeuristicAgent
+from ohhell_agents import HeuristicAgent
 from ohhell_env.errors import CheckpointError, OhHellError, RulesError
 from ohhell_env.rules import Rules
+from ohhell_train.tournament import Results, TournamentConfig, cli_run, run_tournament
+from ohhell_train.tournament import entrants as entrants_module
+from ohhell_train.tournament import runner as runner_module
+from ohhell_train.tournament.analysis.rating import rate
+from ohhell_train.tournament.analysis.statistics import interval, student_quantile
+from ohhell_train.tournament.pages.terminal import print_report
 from tests.train.players import (
     Answers,
     AskedHeuristic,
@@ -25,12 +31,6 @@ from tests.train.players import (
     Raises,
     RaisesSometimes,
 )
-from train.tournament import Results, TournamentConfig, cli_run, run_tournament
-from train.tournament import entrants as entrants_module
-from train.tournament import runner as runner_module
-from train.tournament.rating import rate
-from train.tournament.report import print_report
-from train.tournament.statistics import interval, student_quantile
 
 BY_BID = [[[bid for _ in range(size + 1)] for bid in range(size + 1)] for size in range(1, 27)]
 """Points: the bid itself, whatever becomes of it."""

@@ -1,4 +1,4 @@
-"""``python -m train tournament``: options arrive, mistakes are one line, nothing is lost."""
+"""``ohhell tournament``: options arrive, mistakes are one line, nothing is lost."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from typing import Any
 import pytest
 import yaml
 
-from agents.checkpoint import save_checkpoint
+from ohhell_agents.nn.checkpoint import save_checkpoint
+from ohhell_env.cli.commands import main
 from ohhell_env.errors import OhHellError
+from ohhell_train.tournament import TournamentConfig, cli, run_tournament
+from ohhell_train.tournament.store import STORE
 from tests.agents.test_checkpoint import new_checkpoint
 from tests.train.players import Lowest
-from train.__main__ import main
-from train.tournament import TournamentConfig, cli, run_tournament
-from train.tournament.store import STORE
 
 ROOT = Path(__file__).parents[2]
 PLAYERS = ["random", "heuristic"]
@@ -478,7 +478,7 @@ def _in_child(words: list[str], limit: int | None) -> subprocess.CompletedProces
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
     return subprocess.run(
-        [sys.executable, "-m", "train", "tournament", *words],
+        [sys.executable, "-m", "ohhell_env", "tournament", *words],
         cwd=ROOT,
         capture_output=True,
         text=True,

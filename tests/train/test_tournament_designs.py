@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents import Agent, HeuristicAgent
+from ohhell_agents import Agent, HeuristicAgent
 from ohhell_env.errors import OhHellError
 from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules
-from ohhell_env.variants import variants
+from ohhell_env.rules.variants import variants
+from ohhell_train.tournament import Results, run_tournament
+from ohhell_train.tournament.analysis.standings import Standings
+from ohhell_train.tournament.design import DRAWN, Lineups, pairings
 from tests.helpers import house
 from tests.train.players import Highest, Lowest, RaisesSometimes
-from train.tournament import Results, run_tournament
-from train.tournament.design import DRAWN, Lineups, pairings
-from train.tournament.standings import Standings
 
 BY_BID = [[[bid for _ in range(size + 1)] for bid in range(size + 1)] for size in range(1, 27)]
 """Points: the bid itself, whatever becomes of it."""

@@ -16,17 +16,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents import Agent, ProcessAgent
+from ohhell_agents import Agent, ProcessAgent
 from ohhell_env.errors import OhHellError
 from ohhell_env.rules import as_rules
+from ohhell_train.tournament import open_store, run_tournament
+from ohhell_train.tournament import store as store_module
+from ohhell_train.tournament.executors.processes import Setup, play_in_processes
+from ohhell_train.tournament.tables import Deals
+from ohhell_train.tournament.units import Unit, plan
 from tests.agents.test_process import command, gone
 from tests.children import alive, child_of
 from tests.train.players import Answers, AskedHeuristic, Lowest, RaisesSometimes
-from train.tournament import open_store, run_tournament
-from train.tournament import store as store_module
-from train.tournament.executors import Setup, play_in_processes
-from train.tournament.tables import Deals
-from train.tournament.units import Unit, plan
 
 ENTRANTS: list[Any] = ["random", "heuristic", ("sometimes", RaisesSometimes())]
 
@@ -334,7 +334,7 @@ def test_workers_are_counted(workers: Any) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is another thing there")
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_ctrl_c_ends_everything_and_keeps_what_was_played(tmp_path: Path, workers: str) -> None:
-    command = [sys.executable, "-m", "train", "tournament", "random", "heuristic", "--deals"]
+    command = [sys.executable, "-m", "ohhell_env", "tournament", "random", "heuristic", "--deals"]
     command += ["1000000", "--workers", workers, "--out", str(tmp_path)]
     with child_of(command) as child:
         deadline = time.monotonic() + 60

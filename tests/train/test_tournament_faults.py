@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents import HeuristicAgent
+from ohhell_agents import HeuristicAgent
 from ohhell_env import oh_hell_v0
 from ohhell_env.cards import parse_card
 from ohhell_env.engine.layout import BID_BASE
 from ohhell_env.errors import OhHellError
 from ohhell_env.rules import Rules
+from ohhell_train.tournament import Results, run_tournament
+from ohhell_train.tournament import entrants as entrants_module
+from ohhell_train.tournament.tables import replay_table
 from tests.agents.test_process import GOOD, command
 from tests.helpers import house
 from tests.train.players import AskedHeuristic, Lowest, OnlyAct, Raises
-from train.tournament import Results, run_tournament
-from train.tournament import entrants as entrants_module
-from train.tournament.tables import replay_table
 
 RULES = house(3, 2, 1, settlement="differences", bidding__hook="none")
 SEED, BLOCKS = 4, 12
@@ -482,5 +482,5 @@ def test_long_values_are_cut_in_messages(entrants: Any, changes: dict[str, Any])
         pytest.importorskip("ray")
     with pytest.raises(OhHellError) as caught:
         run_tournament(entrants, "oh_hell", 2, SEED, **changes)
-    if not str(caught.value).startswith("unknown player"):  # said by agents.make
+    if not str(caught.value).startswith("unknown player"):  # said by ohhell_agents.make
         assert len(str(caught.value)) < 500

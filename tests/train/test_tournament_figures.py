@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from ohhell_env.rules import Rules
+from ohhell_train.tournament import Results, run_tournament
+from ohhell_train.tournament.analysis.statistics import student_quantile
+from ohhell_train.tournament.tables import replay_table
 from tests.helpers import house
 from tests.train.players import AskedHeuristic, AskedRandom, Highest, Lowest
-from train.tournament import Results, run_tournament
-from train.tournament.statistics import student_quantile
-from train.tournament.tables import replay_table
 
 MANY: list[Any] = ["random", "heuristic", ("low", Lowest()), ("high", Highest()), "second=random"]
 TIED = house(3, 1, 2, tie_break="extra_deals", settlement="pool", bidding__hook="none")

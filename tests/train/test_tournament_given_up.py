@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
+from ohhell_train.tournament import Results, run_tournament
+from ohhell_train.tournament import entrants as limits
+from ohhell_train.tournament import runner as runner_module
+from ohhell_train.tournament import store as store_module
+from ohhell_train.tournament.analysis.standings import Standings
+from ohhell_train.tournament.cli import cli_run
+from ohhell_train.tournament.config import TournamentConfig
+from ohhell_train.tournament.given_up import GIVE_UP, Agenda
 from tests.train.players import Lowest
-from train.tournament import Results, run_tournament
-from train.tournament import entrants as limits
-from train.tournament import runner as runner_module
-from train.tournament import store as store_module
-from train.tournament.cli import cli_run
-from train.tournament.config import TournamentConfig
-from train.tournament.given_up import GIVE_UP, Agenda
-from train.tournament.standings import Standings
 
 HOPELESS = GIVE_UP * limits.FAULT_LIMIT
 """Faults in a row at which a player is given up."""
@@ -124,7 +124,7 @@ def test_a_player_that_fails_all_the_time_plays_as_one_that_is_asked_for_ever(
     """Each move is a random legal one, the same whether it was asked first or not."""
     players = [("low", Lowest(seed=0)), "random", ("fails", Fails())]
     short = play(WAYS[way], players)
-    monkeypatch.setattr("train.tournament.given_up.GIVE_UP", 10**6)
+    monkeypatch.setattr("ohhell_train.tournament.given_up.GIVE_UP", 10**6)
     long = play(WAYS[way], players)
     assert short.entrants[2].given_up and not long.entrants[2].given_up
     for pairing, blocks in long.outcomes.items():
@@ -198,7 +198,7 @@ def test_what_is_stored_of_a_tournament_without_the_rule_is_mended(
     tmp_path: Path, unbroken: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("train.tournament.given_up.GIVE_UP", 10**6)
+        patch.setattr("ohhell_train.tournament.given_up.GIVE_UP", 10**6)
         before = written(play(FIELD, store=tmp_path / "t.sqlite"), tmp_path)
     assert before != unbroken["field"]
     assert written(play(FIELD, store=tmp_path / "t.sqlite"), tmp_path) == unbroken["field"]

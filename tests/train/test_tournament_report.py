@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from ohhell_train.charts import MADE, OFF_BY, OFF_COLOURS
+from ohhell_train.tournament import Results, run_tournament
+from ohhell_train.tournament.pages import html_page, markdown_page, sample_games, write_pages
+from ohhell_train.tournament.pages.content import over, ranking, standings, verdict
+from ohhell_train.tournament.pages.samples import _rivals
+from ohhell_train.tournament.pages.terminal import print_report
 from tests.train.players import Highest, Lowest, Raises
-from train.plots.look import MADE, OFF_BY, OFF_COLOURS
-from train.tournament import Results, run_tournament
-from train.tournament.pages import html_page, markdown_page, sample_games, write_pages
-from train.tournament.pages.content import over, ranking, standings, verdict
-from train.tournament.pages.samples import _rivals
-from train.tournament.report import print_report
 
 PLAYERS: dict[str, Any] = {
     "heuristic": "heuristic",
@@ -144,7 +144,7 @@ def hue(colour: str) -> str:
 
 
 def test_over_and_under_have_the_same_colours_in_report_and_plots() -> None:
-    css = Path(__file__).parents[2] / "train/tournament/pages/report.css"
+    css = Path(__file__).parents[2] / "train/ohhell_train/tournament/pages/report.css"
     found = re.findall(r"--off-(\d): (#[0-9a-f]{6})", css.read_text(encoding="utf-8"))
     assert [int(number) for number, _ in found] == [*range(1, len(OFF_BY) + 1)] * 2
     wanted = [hue(colour) for colour in OFF_COLOURS]

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from ohhell_train.tournament import Results, open_store, run_tournament
+from ohhell_train.tournament import runner as runner_module
+from ohhell_train.tournament import store as store_module
+from ohhell_train.tournament.analysis.standings import Standings
 from tests.helpers import house
-from train.tournament import Results, open_store, run_tournament
-from train.tournament import runner as runner_module
-from train.tournament import store as store_module
-from train.tournament.standings import Standings
 
 RULES = house(3, 2, 1, tie_break="extra_deals", settlement="differences", bidding__hook="none")
 FIELD = ["heuristic", "one=random", "two=random"]
@@ -154,7 +154,7 @@ def test_another_precision_goes_on_from_the_same_store(
 def command(way: tuple[str, str], out: Path, workers: int) -> list[str]:
     design, episode = way
     players = FIELD if design == "field" else MIXED
-    words = [sys.executable, "-m", "train", "tournament", *players, "--out", str(out)]
+    words = [sys.executable, "-m", "ohhell_env", "tournament", *players, "--out", str(out)]
     words += ["--design", design, "--episode", episode, "--rules", "oh_well", "--players", "3"]
     words += ["--deals", "6000", "--unit", "100", "--stop", "1.0", "--no-report"]
     return [*words, "--workers", str(workers)]

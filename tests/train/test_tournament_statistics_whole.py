@@ -10,10 +10,10 @@ import pytest
 
 from ohhell_env.engine.layout import BID_BASE
 from ohhell_env.rules import Rules
+from ohhell_train.tournament import run_tournament
+from ohhell_train.tournament.analysis import results as results_module
 from tests.helpers import house
 from tests.train.players import AskedHeuristic, Lowest
-from train.tournament import results as results_module
-from train.tournament import run_tournament
 
 BY_BID = [[[bid for _ in range(size + 1)] for bid in range(size + 1)] for size in range(1, 27)]
 """Points: the bid itself, whatever becomes of it."""

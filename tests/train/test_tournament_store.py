@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents import HeuristicAgent
+from ohhell_agents import HeuristicAgent
 from ohhell_env.errors import OhHellError
+from ohhell_train.runs.lock import InUseError
+from ohhell_train.tournament import Results, TournamentConfig, cli_run, open_store, run_tournament
+from ohhell_train.tournament import runner as runner_module
+from ohhell_train.tournament import store as store_module
+from ohhell_train.tournament.store import OtherTournamentError, Store, set_aside
 from tests.train.players import Lowest, RaisesSometimes
-from train.locks import InUseError
-from train.tournament import Results, TournamentConfig, cli_run, open_store, run_tournament
-from train.tournament import runner as runner_module
-from train.tournament import store as store_module
-from train.tournament.store import OtherTournamentError, Store, set_aside
 
 ENTRANTS: list[Any] = ["random", "heuristic", ("sometimes", RaisesSometimes())]
 BLOCKS, UNIT = 14, 4
@@ -124,7 +124,7 @@ def test_more_blocks_and_more_entrants_join_what_is_there(tmp_path: Path, unbrok
 
 KILLED = """
 import os, signal, sys
-from train.tournament import run_tournament, store
+from ohhell_train.tournament import run_tournament, store
 store.FLUSH_SECONDS = 0.0
 left = int(sys.argv[2])
 def progress(standings):
@@ -153,7 +153,7 @@ def test_a_killed_tournament_goes_on(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no kill -9 here")
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_kill_9_at_random_moments(tmp_path: Path, workers: str) -> None:
-    command = [sys.executable, "-m", "train", "tournament", "random", "heuristic"]
+    command = [sys.executable, "-m", "ohhell_env", "tournament", "random", "heuristic"]
     command += ["--deals", "60000", "--unit", "500", "--workers", workers, "--out"]
     subprocess.run([*command, str(tmp_path / "whole")], check=True, capture_output=True)
     chance = random.Random(1)

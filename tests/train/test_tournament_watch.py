@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from ohhell_train.tournament import open_store
+from ohhell_train.tournament.executors import last_asked
+from ohhell_train.tournament.executors.scratch import PREFIX, clear_left_behind, scratch_folder
 from tests.agents.test_process import gone
 from tests.children import child_of, of_session
-from train.tournament import last_asked, open_store
-from train.tournament.scratch import PREFIX, clear_left_behind, scratch_folder
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="processes are other things there")
 
@@ -78,7 +79,7 @@ class Hangs(Good):
 def command(folder: Path, *words: str) -> list[str]:
     (folder / "bots.py").write_text(BOTS)
     fixed = ["--deals", "8", "--hand-size", "2", "--unit", "2", "--no-report", "--out", "out"]
-    return [sys.executable, "-m", "train", "tournament", "random", *words, *fixed]
+    return [sys.executable, "-m", "ohhell_env", "tournament", "random", *words, *fixed]
 
 
 def ran(folder: Path, *words: str) -> tuple[int, str, str]:
@@ -217,7 +218,7 @@ def test_a_note_says_who_is_being_asked(tmp_path: Path, monkeypatch: pytest.Monk
 def test_folders_of_the_dead_are_cleared_and_those_of_the_living_stay(tmp_path: Path) -> None:
     held = (
         "import time\n"
-        "from train.tournament.scratch import scratch_folder\n"
+        "from ohhell_train.tournament.executors.scratch import scratch_folder\n"
         "with scratch_folder() as folder:\n"
         "    print(folder, flush=True)\n"
         "    time.sleep(600)\n"

@@ -1,4 +1,4 @@
-"""``python -m train``: its commands, and mistakes in one line."""
+"""``ohhell``: its commands, and mistakes in one line."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from train import __main__ as cli
-from train.cli import CONFIGS
+from ohhell_env.cli import commands as cli
+from ohhell_train.cli import CONFIGS
 
 Output = pytest.CaptureFixture[str]
 SMOKE = ["--config", str(CONFIGS / "smoke.yaml"), "--set", "report.deals=5"]
@@ -56,8 +56,8 @@ def test_a_mistake_is_one_line(capsys: Output, args: list[str], expected: str) -
 def test_help_is_plain(capsys: Output) -> None:
     assert cli.main(["--help"]) == 0
     text = capsys.readouterr().out
-    assert all(name in text for name in cli.PROGRAM.commands)
-    for name in cli.PROGRAM.commands:
+    assert all(name in text for name in cli.OHHELL.commands)
+    for name in cli.OHHELL.commands:
         assert cli.main([name, "--help"]) == 0
         assert "─" not in capsys.readouterr().out
     assert cli.main([]) == 0
@@ -106,7 +106,7 @@ def test_quick_trains_several_players(capsys: Output) -> None:
 
 
 def test_the_module_runs_and_ends_with_a_status() -> None:
-    command = [sys.executable, "-m", "train", "resume", "nowhere"]
+    command = [sys.executable, "-m", "ohhell_env", "resume", "nowhere"]
     child = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (child.returncode, child.stdout) == (2, "")
     assert child.stderr.startswith("error: nowhere")

@@ -6,10 +6,10 @@ import re
 import shlex
 from pathlib import Path
 
-from ohhell_env.cli_rules import parse_changes
-from train.cli import CONFIGS
-from train.config import Config
-from train.counterfactual.config import CounterfactualConfig
+from ohhell_env.cli.rules import parse_changes
+from ohhell_train.cli import CONFIGS
+from ohhell_train.counterfactual.config import CounterfactualConfig
+from ohhell_train.ppo.config import Config
 
 ROOT = Path(__file__).parent.parent.parent
 TEXT = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")

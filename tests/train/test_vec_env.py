@@ -14,11 +14,11 @@ from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
 
-import agents
-from ohhell_env.envs.learner_seat import LearnerTables
+import ohhell_agents
+from ohhell_env.adapters.sb3 import TableVecEnv
+from ohhell_env.envs.learner_tables import LearnerTables
 from ohhell_env.errors import IllegalActionError, OhHellError
-from train.selfplay import keeping_global_chance
-from train.vec_env import TableVecEnv
+from ohhell_train.ppo.learner import keeping_global_chance
 
 
 @pytest.fixture(autouse=True)
@@ -134,7 +134,7 @@ def test_the_same_seed_gives_the_same_model() -> None:
 
 def test_a_player_that_was_loaded_is_an_opponent() -> None:
     """It gets its own view and mask, and is asked in batches."""
-    heuristic, sizes = agents.make("heuristic", 0), list[int]()
+    heuristic, sizes = ohhell_agents.make("heuristic", 0), list[int]()
     ask = heuristic.act_batch
 
     def listening(observations: Any, masks: Any, *rest: Any, **more: Any) -> Any:

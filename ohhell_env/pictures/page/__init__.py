@@ -19,17 +19,17 @@ from typing import Any
 
 from ohhell_env.cards import Pack
 from ohhell_env.errors import RulesError, shown
-from ohhell_env.explain import title as title_of
-from ohhell_env.notation import format_checked
-from ohhell_env.phrases import suit_word
 from ohhell_env.pictures.explained import explained
 from ohhell_env.pictures.faces import as_held, colours, shape, symbol
 from ohhell_env.pictures.names import seat_names
-from ohhell_env.record import Record
-from ohhell_env.replay import Checked, check
+from ohhell_env.records.notation import format_checked
+from ohhell_env.records.record import Record
+from ohhell_env.records.replay import Checked, check
+from ohhell_env.records.thoughts import shown_thought
 from ohhell_env.rules import Rules
-from ohhell_env.schedule import num_deals
-from ohhell_env.thoughts import shown_thought
+from ohhell_env.rules.explain import title as title_of
+from ohhell_env.rules.phrases import suit_word
+from ohhell_env.rules.schedule import num_deals
 
 _HERE = Path(__file__).parent
 _LONE = re.compile("[\ud800-\udfff]")

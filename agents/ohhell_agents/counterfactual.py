@@ -1,0 +1,146 @@
+"""A player that reckons as the heuristic player does, and corrects it by what it has learned.
+
+It is trained by counterfactual self-play (``train/counterfactual``) and lives in the engine: it
+plays every variant, number of players and hand size, at some microseconds a decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ohhell_agents.checkpoint_io import (
+    CARD,
+    Weights,
+    digest_of,
+    kind_of,
+    read_card,
+    read_weights,
+    write_folder,
+)
+from ohhell_agents.heuristic import HeuristicAgent
+from ohhell_agents.saved import AgentPath, as_path
+from ohhell_agents.value.trick_model import MODELS, new_models
+from ohhell_env.engine.layout import Rows
+from ohhell_env.errors import CheckpointError, shown
+
+INPUTS = "reckoning-1"
+"""Name of what the models are told; when ``chances.py`` or ``evidence.py`` change, so must it."""
+_NETS = tuple(name for name in MODELS.names or () if name != "corrected")
+_SIZES = {name: MODELS[name].shape for name in _NETS}
+_LARGEST_INPUT = 1e6
+"""No input of the networks comes near: most are shares and counts."""
+_OVERFLOW = float(np.finfo(np.float32).max)
+_MOST_CHANCE = _OVERFLOW**0.5
+"""The chances of cards square what their network says."""
+
+
+class CounterfactualAgent(HeuristicAgent):
+    """Plays what its corrected reckoning finds best; leaves nothing to chance.
+
+    Args:
+        models: ``MODELS`` row, corrected.
+        about: What it was trained for and how, plain data for its card.
+        seed: As for every agent.
+    """
+
+    kind: ClassVar[str] = "counterfactual"
+
+    def __init__(
+        self, models: Rows, about: Mapping[str, Any] | None = None, seed: int | None = None
+    ) -> None:
+        super().__init__(seed)
+        self._models = models
+        self.about = dict(about or {})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Takes over what was pickled; pickles forget that arrays are read-only.
+
+        Compiled functions tell read-only arrays from others, and would be compiled once more.
+        """
+        vars(self).update(state)
+        self._models.flags.writeable = False
+
+    @property
+    def models(self) -> Rows:
+        """What it reckons with: a ``MODELS`` row."""
+        return self._models
+
+    @property
+    def fingerprint(self) -> str:
+        """The SHA-256 of its weights, as in the checkpoint's ``agent.json``."""
+        return f"sha256:{digest_of(_weights_of(self._models))}"
+
+    def save(self, path: AgentPath) -> None:
+        """Writes the player as a folder, whole or not at all."""
+        about = {"inputs": INPUTS, "trained": self.about}
+        write_folder(path, self.kind, about, _weights_of(self._models))
+
+    @classmethod
+    def load(cls, path: AgentPath, seed: int | None = None) -> Self:
+        """Returns the player of a folder; nothing in its files is run.
+
+        Raises:
+            CheckpointError: Not such a player, broken, of another version, or with weights so large
+                that what its networks say is no number.
+        """
+        path = as_path(path)
+        card = read_card(path)
+        if kind_of(card) != cls.kind:
+            raise CheckpointError(
+                f"{path / CARD}: a player of kind {shown(kind_of(card))}, {cls.kind!r} is wanted"
+            )
+        if card.get("inputs") != INPUTS:
+            raise CheckpointError(
+                f"{path / CARD}: its networks are told {shown(card.get('inputs'))}, this "
+                f"library tells {INPUTS!r}; train it anew"
+            )
+        about = card.get("trained")
+        weights = read_weights(path, card.get("weights_sha256"), _SIZES)
+        _check_bounds(path, weights)
+        return cls(_models_of(weights), about if isinstance(about, dict) else None, seed)
+
+
+def _weights_of(models: Rows) -> Weights:
+    return {name: np.asarray(models[0][name], np.float32) for name in _NETS}
+
+
+def _check_bounds(path: AgentPath, weights: Weights) -> None:
+    """Refuses weights with which a network's sums can leave the range of a float32.
+
+    The engine does not look again: of sums that are no numbers none is the best, so the player
+    would bid 0 whatever it held. What is checked is the largest sum that is possible at all.
+    """
+    most = {name: np.abs(value).astype(np.float64) for name, value in weights.items()}
+    seen = _LARGEST_INPUT
+    bounds: list[tuple[str, float, float]] = []  # of what, the largest sum, its limit
+    for name in ("card", "bid"):
+        choice, number = most[f"{name}_choice"].sum(axis=0), most[f"{name}_number"].max(axis=0)
+        base = most[f"{name}_situation"].sum(axis=0) * seen + most[f"{name}_table"].sum(axis=0)
+        wide = base + most[f"{name}_bias"] + choice * seen + number
+        narrow = wide @ most[f"{name}_middle"] + most[f"{name}_middle_bias"]
+        out = narrow @ most[f"{name}_out"]
+        largest = float(max(wide.max(), narrow.max(), out))
+        bounds.append((f"correction of {name}s", largest, _OVERFLOW))
+    for name, inputs in (("later", ("situation", "want", "card")), ("now", ("situation", "card"))):
+        sums = [most[f"{name}_{each}"].sum(axis=0) * seen for each in inputs]
+        hidden = np.sum(sums, axis=0) + most[f"{name}_bias"]
+        out = hidden @ most[f"{name}_out"] + most[f"{name}_end"]
+        bounds.append(("chances of cards", float(max(hidden.max(), out)), _MOST_CHANCE))
+    for name, largest, limit in bounds:
+        if not largest < limit:
+            raise CheckpointError(
+                f"{path}: its weights are so large that its {name} can leave what a float32 holds; "
+                "they are broken: load another checkpoint, or train it anew"
+            )
+
+
+def _models_of(weights: Weights) -> Rows:
+    models = new_models()
+    for name in _NETS:
+        models[name][0] = weights[name]
+    models["corrected"] = 1
+    models.flags.writeable = False
+    return models

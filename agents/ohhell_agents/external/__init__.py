@@ -1,0 +1,1 @@
+"""Players from elsewhere: programs that answer JSON lines, and Python classes."""

@@ -1,0 +1,419 @@
+"""``search``: plays every action out in worlds that fit what it has seen, and takes the best.
+
+What it compares actions in is drawn by ``worlds.py`` and weighted by the bids in
+``search_beliefs.py``; the two searches are ``search_flat.py`` and ``search_tree.py``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ohhell_agents.base import Actions, Bytes, Words, split_observation
+from ohhell_agents.explanation import (
+    POINTS,
+    TRIES,
+    WINS,
+    Ends,
+    Explanation,
+    explain_search,
+    payable,
+)
+from ohhell_agents.heuristic import HeuristicAgent
+from ohhell_agents.saved import (
+    FORMAT,
+    AgentPath,
+    as_path,
+    plain_state,
+    read_state,
+    restore,
+    write_whole,
+)
+from ohhell_agents.search.beliefs import BELIEF, begin_beliefs
+from ohhell_agents.search.flat import best_action, gaps_to_best, search_worlds
+from ohhell_agents.search.game_value import RestOfGame
+from ohhell_agents.search.policy import HEURISTIC_POLICY, SearchPolicy, find_policy
+from ohhell_agents.search.settings import SearchSettings, read_settings, spelled
+from ohhell_agents.search.tree import NODE, most_visited, search_tree
+from ohhell_agents.search.workspace import (
+    MOST_ACTIONS,
+    NUM_ROWS,
+    OBJECTIVES,
+    PLAN,
+    TALLY,
+    VIEW,
+    begin_question,
+    expect,
+    policy_one,
+)
+from ohhell_agents.value.advantage_nets import price_under
+from ohhell_agents.value.players import HEURISTIC, RANDOM
+from ohhell_env.engine.layout import Phase, Rows, engine_rows, new_games
+from ohhell_env.engine.worlds import HIDDEN, IMPOSSIBLE, LOOSE
+from ohhell_env.errors import CheckpointError, IllegalActionError, OhHellError, shown
+from ohhell_env.rules import RulesLike
+from ohhell_env.rules.settings import to_plain
+
+_USUAL_PRICE = 16.0
+"""Points that missing the usual bid by one trick costs where ``temperature`` is meant as it is."""
+_MOST_NODES = 1 << 18
+_BID = int(Phase.BID)
+
+
+class SearchAgent(HeuristicAgent):
+    """Searches: determinised Monte Carlo, or information-set tree search.
+
+    It must know the rules: call ``begin`` first. With a budget of worlds or iterations a decision
+    depends on the view and on its random word alone; with ``ms`` it depends on the clock, too.
+
+    Args:
+        seed: Starts the agent's own random numbers; None: taken from the system.
+        settings: How to search; None: the usual settings.
+
+    Raises:
+        CheckpointError: The policy cannot be loaded.
+
+    >>> from ohhell_env import BatchedOhHell
+    >>> tables = BatchedOhHell(2, "oh_hell", seed=1)
+    >>> tables.reset()
+    >>> agent = SearchAgent(seed=1, settings=SearchSettings(worlds=20))
+    >>> agent.begin("oh_hell")
+    >>> bool((agent.act_batch(tables.observations, tables.action_masks) >= 60).all())
+    True
+    """
+
+    kind = "search"
+    engine_player = None
+
+    def __init__(self, seed: int | None = None, settings: SearchSettings | None = None) -> None:
+        super().__init__(seed)
+        self.settings = SearchSettings() if settings is None else settings
+        self._desk = _Desk(self.settings, find_policy(self.settings.policy, self.settings.playout))
+
+    @property
+    def models(self) -> Rows:
+        """What its policy reckons with: a ``MODELS`` row."""
+        return self._desk.policy.models[:1]
+
+    @property
+    def one_by_one(self) -> bool:
+        """True: a batch is answered question by question."""
+        return True
+
+    @property
+    def fingerprint(self) -> str:
+        """The settings that are not the usual ones, and what tells a learned policy from others."""
+        return f"{spelled(self.settings)} {self._desk.policy.fingerprint}".strip()
+
+    @property
+    def depends_on_clock(self) -> bool:
+        """Whether decisions depend on the speed of the machine."""
+        return self.settings.ms is not None
+
+    def begin(self, rules: RulesLike, seat: int | None = None) -> None:
+        """Takes a seat at a table; see ``Agent.begin``."""
+        before = self.rules
+        super().begin(rules, seat)
+        if self.settings.objective == "win" and self.rules != before:
+            assert self.rules is not None
+            self._desk.rest = RestOfGame(self.rules, self._desk.policy)
+
+    def choose(
+        self, observations: Bytes, action_masks: Bytes, words: Words, deterministic: bool, /
+    ) -> Actions:
+        """Returns an action for each row; see ``Agent.choose``."""
+        chosen = np.empty(len(observations), np.int64)
+        for index, word in enumerate(words):
+            self._ask(observations, action_masks, index, word)
+            chosen[index] = self._desk.action()
+        return chosen
+
+    def explain(
+        self, observation: Any, info: Mapping[str, Any] | None = None, word: int | None = None
+    ) -> Explanation:
+        """Returns what speaks for each legal action, and what ``act`` would do.
+
+        Args:
+            observation: As in ``act``.
+            info: As in ``act``.
+            word: The chance of the decision; None: from the agent's generator, as in ``act``.
+
+        Raises:
+            IllegalActionError: As in ``act``.
+        """
+        vector, mask = split_observation(observation, info)
+        drawn = self._random.integers(2**64, size=1, dtype=np.uint64)
+        words = drawn if word is None else np.array([word], np.uint64)
+        action = int(self.act_batch(vector[np.newaxis], mask[np.newaxis], words=words)[0])
+        assert self.rules is not None
+        legal = np.flatnonzero(mask).tolist()
+        desk, settings = self._desk, self.settings
+        method = settings.method if desk.searched else "none"
+        gaps, errors = desk.gaps()
+        return explain_search(
+            desk.tally,
+            gaps,
+            errors,
+            self.rules,
+            legal,
+            action,
+            desk.ends(legal),
+            method,
+            settings.objective,
+            desk.unit,
+            desk.notes(),
+        )
+
+    def _ask(self, views: Bytes, masks: Bytes, index: int, word: np.uint64) -> None:
+        """Has one question searched."""
+        if self.rules is None:
+            raise IllegalActionError(
+                "the search player must know the rules: call begin(rules, seat) before act()"
+            )
+        reader = self._reader(views.shape[1])
+        reader.check(views[index : index + 1], self.rules.players)
+        size = int(views[index, reader.hand_size])
+        self._desk.ask((views, masks, index, reader.sections), self._rules_for(size), word)
+
+    def save(self, path: AgentPath) -> None:
+        """Writes the agent to a file, whole or not at all."""
+        state = {"type": self.kind, "format": FORMAT, "random": plain_state(self._random)}
+        state["settings"] = to_plain(self.settings)
+        state["policy"] = self._desk.policy.fingerprint
+        write_whole(as_path(path), json.dumps(state, indent=1, sort_keys=True) + "\n")
+
+    @classmethod
+    def load(cls, path: AgentPath) -> Self:
+        """Returns a search player from its file; see ``Agent.load``."""
+        state = read_state(path)
+        if state.get("type") != cls.kind:
+            raise CheckpointError(f"{path}: holds a player of type {shown(state.get('type'))}")
+        values = state.get("settings")
+        names = {field.name for field in dataclasses.fields(SearchSettings)}
+        if not isinstance(values, dict) or set(values) != names:
+            raise CheckpointError(f"{path}: settings of the search are missing or unknown")
+        try:
+            agent = cls(0, read_settings("", values))
+        except OhHellError as error:
+            raise CheckpointError(f"{path}: {error}") from None
+        if state.get("policy") != agent._desk.policy.fingerprint:
+            raise CheckpointError(
+                f"{path}: the policy {shown(agent.settings.policy)} has other weights now than "
+                "when the player was saved; save it anew"
+            )
+        restore(agent._random, state.get("random"), path)
+        return agent
+
+
+class _Desk:
+    """The arrays in which one question after the other is searched, and how.
+
+    Args:
+        settings: How to search.
+        policy: Whose reckoning it relies on.
+    """
+
+    def __init__(self, settings: SearchSettings, policy: SearchPolicy) -> None:
+        self.settings, self.policy = settings, policy
+        self.rest: RestOfGame | None = None
+        self.games: Rows = new_games(NUM_ROWS)
+        self.hidden: Rows = engine_rows(np.zeros(1, HIDDEN))
+        self.belief: Rows = engine_rows(np.zeros(1, BELIEF))
+        self.tally: Rows = engine_rows(np.zeros(1, TALLY))
+        self.plan: Rows = engine_rows(np.zeros(1, PLAN))
+        self.nodes: Rows = engine_rows(np.zeros(1, NODE))
+        self.searched = False
+        self._write_plan()
+
+    def _write_plan(self) -> None:
+        settings, plan = self.settings, self.plan
+        plan["player"] = RANDOM if settings.playout == "random" else HEURISTIC
+        plan["objective"] = OBJECTIVES.index(settings.objective)
+        plan["others"] = settings.others == "tree"
+        for name in ("inference", "chains", "swaps", "floor", "race", "spoil"):
+            plan[name] = getattr(settings, name)
+
+    @property
+    def impossible(self) -> bool:
+        """Whether no world has as many cards as the view says."""
+        return int(self.hidden["state"][0]) == IMPOSSIBLE
+
+    def ask(self, question: tuple[Bytes, Bytes, int, Rows], rules: Rows, word: np.uint64) -> None:
+        """Searches one question: views, masks, which of them, and their sections."""
+        started = time.perf_counter()
+        self.rules = rules
+        begin_question(*question, rules, self.games, self.hidden, self.tally, word)
+        view = self.games[VIEW]
+        by_policy = view["phase"] == _BID and self.settings.bids == "policy"
+        self.searched = not (self.impossible or by_policy or int(self.tally["count"][0]) == 1)
+        if not self.searched:
+            return
+        begin_beliefs(self.games, rules, self.belief)
+        self._weigh(view, rules)
+        if self.settings.method == "tree":
+            self._grow(started)
+        else:
+            self._compare(started)
+
+    def action(self) -> int:
+        """Returns what came out for the question."""
+        if self.searched:
+            if self.settings.method == "tree":
+                return int(most_visited(self.tally))
+            return int(best_action(self.tally, self.plan))
+        if int(self.tally["count"][0]) == 1:
+            return int(self.tally["actions"][0, 0])
+        return int(policy_one(self.games, self.rules, self.policy.models))
+
+    @property
+    def unit(self) -> str:
+        """What the actions of a question are compared in."""
+        settings = self.settings
+        if settings.method == "tree":
+            return TRIES
+        if settings.objective == "win":
+            return WINS
+        if settings.objective == "points" or settings.spoil == 0.0:
+            return POINTS
+        return f"points less {settings.spoil:g} of the others' mean"
+
+    def gaps(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Returns how far each action of the last question is behind the one taken.
+
+        Returns:
+            Gaps and their standard errors, float64 (MOST_ACTIONS,) each, in ``unit`` and by place
+            in the tally; NaN where there is none.
+        """
+        gaps, errors = np.full(MOST_ACTIONS, np.nan), np.full(MOST_ACTIONS, np.nan)
+        if self.searched and self.settings.method == "tree":
+            count, visits = int(self.tally["count"][0]), self.tally["visits"][0]
+            alive = self.tally["alive"][0, :count] != 0
+            gaps[:count] = np.where(alive, visits[:count].max() - visits[:count], np.nan)
+        elif self.searched:
+            gaps_to_best(self.tally, self.plan, gaps, errors)
+        return gaps, errors
+
+    def ends(self, legal: list[int]) -> dict[int, Ends]:
+        """Returns the least and the most that each action can bring, in ``unit``."""
+        settings, points = self.settings, self.rules["points"][0]
+        if settings.method == "tree":
+            return {}
+        if settings.objective == "win":
+            return dict.fromkeys(legal, (0.0, 1.0))
+        own = payable(self.games[VIEW], points, legal)
+        if settings.objective == "points":
+            return own
+        size = int(self.games[VIEW]["hand_size"])
+        any_bid = settings.spoil * points[size, : size + 1, : size + 1]
+        return {
+            action: (least - float(any_bid.max()), most - float(any_bid.min()))
+            for action, (least, most) in own.items()
+        }
+
+    def notes(self) -> list[str]:
+        """Returns what is to be known of the last question beside its values."""
+        state, notes, policy = int(self.hidden["state"][0]), list[str](), self.policy.name
+        if state == IMPOSSIBLE:
+            notes.append(f"no deal has as many cards as this view: decided as {policy} does")
+        elif not self.searched and int(self.tally["count"][0]) == 1:
+            notes.append("there is no other choice")
+        elif not self.searched:
+            notes.append(f"bid as {policy} does (bids=search would search)")
+        elif state == LOOSE:
+            notes.append("no deal fits all that was played: worlds keep only the numbers of cards")
+        return notes + self._notes_of_search() if self.searched else notes
+
+    def _notes_of_search(self) -> list[str]:
+        """Returns what is to be known of how the last question was searched."""
+        settings, notes = self.settings, list[str]()
+        if settings.ms is not None:
+            notes.append(f"searched for {settings.ms:g} ms: another time it may differ")
+        if settings.policy != HEURISTIC_POLICY:
+            notes.append(f"policy: {settings.policy}")
+        told, before = self.tally[0], f"what {self.policy.name} expected before the search"
+        weight, worlds = float(self.plan["prior"][0]), int(told["worlds"])
+        visits = told["visits"][: int(told["count"])]
+        if settings.method == "tree":
+            notes.append("the tree takes what it tried most often: it goes back to what does well")
+        elif weight > 0.0:
+            notes.append(
+                f"each number is a mix: the deals played out after the choice, and {before}, which "
+                f"counts as much as {weight:g} deals"
+            )
+        if settings.method == "flat" and ((visits > 0) & (visits < worlds)).any():
+            notes.append(
+                "a choice with fewer deals was dropped: its number is how far behind it was then"
+            )
+        if weight > 0.0 and not visits.all():
+            notes.append(f"a choice that was not tried is far behind by {before}")
+        return notes
+
+    def _weigh(self, view: np.void, rules: Rows) -> None:
+        """Sets what is counted in points of the deal at hand or of those to come."""
+        price = price_under(rules, int(view["hand_size"]))
+        self.plan["temperature"] = self.settings.temperature * price / _USUAL_PRICE
+        unit = 0.5 if self.settings.objective == "win" else price
+        self.plan["price"] = unit
+        self.plan["prior"] = self.settings.prior_for(view["phase"] == _BID)
+        if self.plan["prior"][0] > 0.0:
+            expect(self.games, rules, self.policy.models, self.plan, self.tally)
+        self.plan["exploration"] = self.settings.exploration * unit
+        if self.rest is not None:
+            self.plan["rest_sd"] = self.rest.deviation(int(view["deal"]), view["scores"])
+
+    def _state(self) -> tuple[Rows, ...]:
+        return (
+            self.games,
+            self.rules,
+            self.policy.models,
+            self.plan,
+            self.hidden,
+            self.belief,
+            self.tally,
+        )
+
+    def _compare(self, started: float) -> None:
+        if self.settings.ms is None:
+            search_worlds(*self._state(), self._budget())
+            return
+        for size in _batches(started, self.settings.ms):
+            if search_worlds(*self._state(), size) == 1:
+                break
+
+    def _budget(self) -> int:
+        view = self.games[VIEW]
+        cards = int(view["hand_size"]) - int(view["trick_number"])
+        players = int(self.rules["players"][0])
+        return self.settings.worlds_for(cards, players, int(view["phase"]) == _BID)
+
+    def _grow(self, started: float) -> None:
+        budget = self.settings.iterations
+        wanted = _MOST_NODES if self.settings.ms is not None else 64 + 12 * budget
+        if len(self.nodes) < min(wanted, _MOST_NODES):
+            self.nodes = engine_rows(np.zeros(min(wanted, _MOST_NODES), NODE))
+        self.nodes[:1] = np.zeros(1, NODE)
+        if self.settings.ms is None:
+            search_tree(*self._state(), self.nodes, 1, budget)
+            return
+        used = 1
+        for size in _batches(started, self.settings.ms):
+            used = search_tree(*self._state(), self.nodes, used, size)
+
+
+def _batches(started: float, milliseconds: float) -> Any:
+    """Yields how many worlds to take next, until the time is up; at least one batch."""
+    end = started + milliseconds / 1000.0
+    size, before = 2, time.perf_counter()
+    while True:
+        yield size
+        now = time.perf_counter()
+        left, each = end - now, (now - before) / size
+        if left < each:
+            return
+        size, before = max(1, min(2 * size, int(0.5 * left / max(each, 1e-9)))), now

@@ -1,0 +1,75 @@
+"""Whose reckoning the search relies on: the heuristic player's, or that of a player that learned.
+
+It weighs the bids in the worlds, says what it expects of each action, and plays the deals out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ohhell_agents import zoo
+from ohhell_agents.checkpoint_io import kind_of, read_card
+from ohhell_agents.counterfactual import CounterfactualAgent
+from ohhell_agents.saved import as_path
+from ohhell_agents.value.trick_model import fitted
+from ohhell_env.engine.layout import Rows, engine_rows
+from ohhell_env.errors import CheckpointError, OhHellError, shown, shown_path
+
+HEURISTIC_POLICY = "heuristic"
+
+
+@dataclass(frozen=True)
+class SearchPolicy:
+    """A player that reckons; two of the same weights are equal."""
+
+    fingerprint: str
+    """That of the player; empty for the heuristic player."""
+    name: str = field(compare=False)
+    """As people read it."""
+    models: Rows = field(compare=False, repr=False)
+    """``MODELS`` rows (2,), not to be written to: whose reckoning counts, who plays deals out."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Takes over what was pickled; NumPy forgets that the models are not to be written to."""
+        self.__dict__.update(state)
+        self.models.flags.writeable = False  # or all that reads them would be compiled once more
+
+
+def find_policy(setting: str, playout: str = "policy") -> SearchPolicy:
+    """Returns the policy that the settings of a search mean.
+
+    Args:
+        setting: "heuristic", "zoo:NAME", or the path of a checkpoint.
+        playout: "heuristic" where the heuristic player plays the deals out.
+
+    Raises:
+        CheckpointError: There is none, or a player that cannot play deals out.
+    """
+    if setting == HEURISTIC_POLICY:
+        return SearchPolicy("", "the heuristic player", _pair(fitted(), fitted()))
+    try:
+        player = _load(setting)
+    except OhHellError as error:
+        raise CheckpointError(f"search: policy={shown_path(setting)}: {error}") from None
+    second = fitted() if playout == "heuristic" else player.models
+    return SearchPolicy(player.fingerprint, setting, _pair(player.models, second))
+
+
+def _load(setting: str) -> CounterfactualAgent:
+    place = zoo.place_of(setting) if setting.startswith(zoo.PREFIX) else as_path(setting)
+    kind = kind_of(read_card(place))
+    if kind != CounterfactualAgent.kind:
+        raise CheckpointError(
+            f"a player of kind {shown(kind)} is too slow to play deals out; a checkpoint of "
+            f"kind {CounterfactualAgent.kind!r} or {HEURISTIC_POLICY!r} is wanted"
+        )
+    return CounterfactualAgent.load(place)
+
+
+def _pair(first: Rows, second: Rows) -> Rows:
+    models = engine_rows(np.concatenate([first.view(np.ndarray), second.view(np.ndarray)]))
+    models.flags.writeable = False
+    return models

@@ -1,0 +1,195 @@
+"""Information-set tree search, a fresh world in every iteration; compiled.
+
+A node is what a seat has seen happen since the question: the actions made. In each iteration the
+tree is walked in one world; among the actions that are legal there, the next is chosen by upper
+confidence bounds that count how often an action could have been chosen (Cowling, Powley and
+Whitehouse, "Information Set Monte Carlo Tree Search", 2012). The action that the player of the
+play-outs would take is the first to be tried. From a new node on the deal is played out.
+"""
+
+# pyright: basic
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ohhell_agents.search.beliefs import next_world
+from ohhell_agents.search.workspace import (
+    PLAYED,
+    VIEW,
+    WORLD,
+    allowed,
+    move,
+    note,
+    open_world,
+    play_out,
+    policy_action,
+    worth,
+)
+from ohhell_agents.value.players import place_of
+from ohhell_env.engine.bits import ZERO, bit, count, has, nth
+from ohhell_env.engine.caching import entry, inline
+from ohhell_env.engine.layout import BID_BASE, Phase
+from ohhell_env.engine.rng import next_word
+from ohhell_env.engine.worlds import HOLDERS
+
+NODE = np.dtype(
+    [
+        ("action", np.int64),  # that led here
+        ("mover", np.int64),  # seat that made it
+        ("child", np.int64),  # first child, 0: none
+        ("sister", np.int64),  # next child of the same parent, 0: none
+        ("visits", np.int64),
+        ("seen", np.int64),  # iterations in which it could have been chosen
+        ("total", np.float64),  # value to the mover
+    ],
+    align=True,
+)
+
+_BID, _PLAY = int(Phase.BID), int(Phase.PLAY)
+_DEPTH = 256
+"""More actions than a deal has."""
+
+
+@entry
+def search_tree(games, rules, models, plan, hidden, belief, tally, nodes, used, iterations):
+    """Grows the tree of a question by some more iterations.
+
+    Args:
+        games: ``GAME`` rows (NUM_ROWS,), the desk of the question.
+        rules: ``RULES`` row.
+        models: ``MODELS`` rows (2,): whose reckoning counts, and who plays the deals out.
+        plan: ``PLAN`` row.
+        hidden: ``HIDDEN`` row.
+        belief: ``BELIEF`` row.
+        tally: ``TALLY`` row, written in place: what came of each action of the question.
+        nodes: ``NODE`` rows; row 0 is the question, all zero in the beginning.
+        used: How many of them are in use, at least 1. A full tree grows no more.
+        iterations: How many iterations.
+
+    Returns:
+        How many nodes are in use.
+    """
+    hands, path = np.empty(HOLDERS, np.uint64), np.empty(_DEPTH, np.int64)
+    told, row = tally[0], games[PLAYED]
+    first = allowed(games[VIEW], told)
+    for _ in range(iterations):
+        next_world(games, rules[0], models[0], plan[0], hidden[0], belief[0], hands)
+        open_world(games, rules[0], models[1], plan[0], hidden[0], hands)
+        games[PLAYED] = games[WORLD]
+        row.legal = first
+        depth, used = _descend(row, rules[0], models[1], plan[0], hidden[0], nodes, used, path)
+        play_out(row, rules[0], models[1], plan[0], hidden[0])
+        for step in range(depth):
+            node = nodes[path[step]]
+            node.visits += 1
+            node.total += worth(row, rules[0], plan[0], node.mover)
+        for place in range(told.count):
+            if told.actions[place] == nodes[path[0]].action:
+                value = worth(row, rules[0], plan[0], 0)
+                note(told, place, value, np.int64(row.tricks_won[0]))
+        told.worlds += 1
+    return used
+
+
+@inline
+def _descend(row, rules, models, plan, hidden, nodes, used, path):
+    """Walks down to a new node; returns how many nodes are on the path and in the tree."""
+    at, depth = np.int64(0), np.int64(0)
+    growing = True
+    while growing and row.phase <= _PLAY:
+        seat = np.int64(row.seat)
+        if seat == 0 or plan.others:
+            node, action = _select(row, nodes, at, plan.exploration)
+            if node < 0:
+                action = _untried(row, rules, models, plan, hidden, nodes, at)
+                growing = False
+        else:
+            action = policy_action(row, rules, models, plan, hidden)
+            node = _child(nodes, at, action)
+        if node < 0:
+            if used == len(nodes):
+                # no room: from here on it is a play-out; the root's actions always have room
+                return depth, used
+            node = _add(nodes, used, at, action, seat)
+            used += 1
+        move(row, rules, action)
+        path[depth] = node
+        depth += 1
+        at = node
+    return depth, used
+
+
+@inline
+def _base(row):
+    return np.int64(BID_BASE) if row.phase == _BID else np.int64(0)
+
+
+@inline
+def _select(row, nodes, at, exploration):
+    """Returns the best child that is legal here, and its action; -1 if one is yet to be tried."""
+    best, most, action = np.int64(-1), -math.inf, np.int64(-1)
+    base, tried = _base(row), ZERO
+    node = nodes[at].child
+    while node > 0:
+        child = nodes[node]
+        if has(row.legal, child.action - base):
+            tried = tried | bit(child.action - base)
+            child.seen += 1
+            bound = math.inf
+            if child.visits > 0:
+                wide = math.sqrt(math.log(child.seen) / child.visits)
+                bound = child.total / child.visits + exploration * wide
+            if bound > most:
+                best, most, action = node, bound, child.action
+        node = child.sister
+    if row.legal & ~tried != ZERO:
+        return np.int64(-1), action
+    return best, action
+
+
+@inline
+def _untried(row, rules, models, plan, hidden, nodes, at):
+    """Returns a legal action that has no child yet: the policy's own, or else any."""
+    base, left = _base(row), row.legal
+    node = nodes[at].child
+    while node > 0:
+        action = nodes[node].action - base
+        if has(left, action):
+            left = left & ~bit(action)
+        node = nodes[node].sister
+    own = policy_action(row, rules, models, plan, hidden) - base
+    if has(left, own):
+        return own + base
+    return nth(left, place_of(next_word(hidden), count(left))) + base
+
+
+@inline
+def _child(nodes, at, action):
+    node = nodes[at].child
+    while node > 0 and nodes[node].action != action:
+        node = nodes[node].sister
+    return node if node > 0 else np.int64(-1)
+
+
+@inline
+def _add(nodes, new, parent, action, mover):
+    node = nodes[new]
+    node.action, node.mover = action, mover
+    node.child, node.visits, node.seen, node.total = 0, 0, 1, 0.0
+    node.sister = nodes[parent].child
+    nodes[parent].child = new
+    return new
+
+
+@entry
+def most_visited(tally):
+    """Returns the code of the action that was tried most; of equal ones the better one."""
+    told, best = tally[0], np.int64(0)
+    for place in range(told.count):
+        more = told.visits[place] > told.visits[best]
+        equal = told.visits[place] == told.visits[best]
+        if more or (equal and told.totals[place] > told.totals[best]):
+            best = np.int64(place)
+    return told.actions[best]

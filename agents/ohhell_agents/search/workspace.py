@@ -1,0 +1,270 @@
+"""The search player's desk: a question read, worlds put on the table, deals played out, compiled.
+
+A question is one decision of one seat, which is seat 0 of every record here. ``PLAN`` is how to
+search, ``TALLY`` what came out; the rows of ``games`` are the desk: the view itself, a world, a
+deal being played out, and each other seat as it stood when it bid.
+"""
+
+# pyright: basic
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ohhell_agents.value.bids import bid_values
+from ohhell_agents.value.cards import card_values
+from ohhell_agents.value.players import HEURISTIC, random_action
+from ohhell_agents.value.policy import heuristic_action
+from ohhell_agents.value.trick_probs import distinct, look
+from ohhell_env.engine import kernel
+from ohhell_env.engine.bits import ONE, ZERO, bit, lowest
+from ohhell_env.engine.caching import entry, inline
+from ohhell_env.engine.decode import view_to_row
+from ohhell_env.engine.layout import BID_BASE, MAX_SEATS, NO_BID, NUM_BIDS, Phase
+from ohhell_env.engine.rng import next_word, seed_stream
+from ohhell_env.engine.scoring import win_shares
+from ohhell_env.engine.worlds import read_hidden, set_trump
+
+VIEW, WORLD, PLAYED, BIDDING = 0, 1, 2, 3
+"""Rows of the desk; from ``BIDDING`` on one for each seat."""
+NUM_ROWS = BIDDING + MAX_SEATS
+MOST_ACTIONS = NUM_BIDS
+"""No seat has more cards or bids to choose from."""
+
+OBJECTIVES = ("points", "relative", "win")
+_RELATIVE, _WIN = OBJECTIVES.index("relative"), OBJECTIVES.index("win")
+
+_F8, _I8 = np.float64, np.int64
+PLAN = np.dtype(
+    [
+        ("player", _I8),  # who plays deals out: a number of engine_players.py
+        ("objective", _I8),  # place in OBJECTIVES
+        ("spoil", _F8),  # what a point of the others' mean counts against an own one; relative only
+        ("inference", _I8),
+        ("chains", _I8),
+        ("swaps", _I8),
+        ("temperature", _F8),  # in points of the deal at hand
+        ("floor", _F8),
+        ("race", _F8),  # standard errors behind the best at which an action is dropped; 0: never
+        ("rest_sd", _F8),  # of a seat's points in the deals after this one; 0: there is none
+        ("prior", _F8),  # worlds' worth of weight of what the policy expects of the actions
+        ("price", _F8),  # of missing a usual bid by one trick, in units of the objective
+        ("exploration", _F8),  # of the tree, in units of the objective
+        ("others", _I8),  # 1: the tree branches at other seats, too; 0: they play as in play-outs
+    ],
+    align=True,
+)
+
+TALLY = np.dtype(
+    [
+        ("count", _I8),  # actions
+        ("actions", _I8, MOST_ACTIONS),  # their codes
+        ("prior", _F8, MOST_ACTIONS),  # what the policy expects of each action
+        ("worlds", _I8),
+        ("alive", _I8, MOST_ACTIONS),  # 0: not tried, or dropped from the race
+        ("visits", _I8, MOST_ACTIONS),  # deals played out after an action
+        ("totals", _F8, MOST_ACTIONS),  # sum of their values
+        ("squares", _F8, MOST_ACTIONS),  # sum of the squares
+        ("gaps", _F8, (MOST_ACTIONS, MOST_ACTIONS)),  # squares of differences in the same world
+        ("tricks", _I8, (MOST_ACTIONS, NUM_BIDS)),  # how often so many tricks were won
+        # of an action that was dropped or not tried: how far it was behind the best one then, in
+        # units of the objective, and the standard error of that; read by explanations alone
+        ("behind", _F8, MOST_ACTIONS),
+        ("behind_error", _F8, MOST_ACTIONS),
+    ],
+    align=True,
+)
+
+_BID, _PLAY = int(Phase.BID), int(Phase.PLAY)
+_HOPELESS = 1.0
+"""Prices of a missed bid by which a hopeless bid is behind."""
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(16)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+_ROOT_HALF = math.sqrt(0.5)
+
+
+@entry
+def begin_question(views, masks, index, sections, rules, games, hidden, tally, word):
+    """Reads one question and lists the actions to be compared.
+
+    Args:
+        views: int8 (B, L).
+        masks: int8 (B, A).
+        index: Which of them.
+        sections: ``SECTIONS`` row.
+        rules: ``RULES`` row.
+        games: ``GAME`` rows (NUM_ROWS,), written in place.
+        hidden: ``HIDDEN`` row, written in place.
+        tally: ``TALLY`` row, written in place.
+        word: uint64, starts the random stream.
+    """
+    row = games[VIEW]
+    view_to_row(views[index], masks[index], sections[0], rules[0], row)
+    read_hidden(row, rules[0], games[PLAYED], hidden[0])
+    seed_stream(hidden[0], word, ZERO)
+    clear(tally[0])
+    legal, base = row.legal, np.int64(BID_BASE)
+    if row.phase == _PLAY:
+        legal = distinct(legal, look(row, rules[0], np.int64(row.trump), np.int64(0)), row)
+        base = np.int64(0)
+    while legal != ZERO:
+        tally[0].actions[tally[0].count] = base + lowest(legal)
+        tally[0].alive[tally[0].count] = 1
+        tally[0].count += 1
+        legal = legal & (legal - ONE)
+
+
+@inline
+def clear(tally):
+    """Empties a tally."""
+    tally.count, tally.worlds = 0, 0
+    tally.prior[:] = 0.0
+    tally.alive[:] = 0
+    tally.visits[:] = 0
+    tally.totals[:] = 0.0
+    tally.squares[:] = 0.0
+    tally.behind[:] = np.nan
+    tally.behind_error[:] = np.nan
+    for place in range(MOST_ACTIONS):
+        tally.gaps[place, :] = 0.0
+        tally.tricks[place, :] = 0
+
+
+@entry
+def policy_one(games, rules, models):
+    """Returns what the policy does in the question's place."""
+    return heuristic_action(games[VIEW], rules[0], models[0])
+
+
+@entry
+def expect(games, rules, models, plan, tally):
+    """Notes what the policy expects of each action, and leaves out those that it finds hopeless.
+
+    So is a bid of fewer tricks than are sure, whatever a correction adds to it. Where it does not
+    weigh them all, because one is plain to it, its expectation does not count.
+    """
+    values, told, most = np.empty(BID_BASE + NUM_BIDS), tally[0], -math.inf
+    least = np.int64(0)
+    if games[VIEW].phase == _BID:
+        sure = bid_values(games[VIEW], rules[0], models[0], values[BID_BASE:])
+        if told.actions[told.count - 1] >= BID_BASE + sure:  # or the hook leaves no other
+            least = np.int64(BID_BASE + sure)
+    else:
+        card_values(games[VIEW], rules[0], models[0], values[:BID_BASE])
+    for place in range(told.count):
+        told.prior[place] = values[told.actions[place]]
+        if np.isnan(told.prior[place]):
+            told.prior[:] = 0.0
+            plan[0].prior = 0.0
+            return
+        if told.actions[place] >= least:
+            most = max(most, told.prior[place])
+    for place in range(told.count):
+        behind = most - told.prior[place]
+        if behind > _HOPELESS * plan[0].price or told.actions[place] < least:
+            told.alive[place] = 0
+            told.behind[place] = max(behind, 0.0)
+
+
+@entry
+def move(row, rules, action):
+    """Makes a legal action; one function, compiled once, for all loops of the search."""
+    kernel.apply(row, rules, action)
+
+
+@entry
+def policy_action(row, rules, models, plan, hidden):
+    """Returns the action code of the player of the play-outs, for the seat to act."""
+    if plan.player == HEURISTIC:
+        return heuristic_action(row, rules, models)
+    return random_action(row, next_word(hidden))
+
+
+@entry
+def open_world(games, rules, models, plan, hidden, hands):
+    """Puts a world on the table: the record ``WORLD`` of the desk, with seat 0 to act.
+
+    Where all bid at once, the seats before seat 0 bid as in play-outs: what they bid is not known.
+    """
+    games[WORLD] = games[VIEW]
+    row = games[WORLD]
+    for seat in range(rules.players):
+        row.hands[seat] = hands[seat]
+    set_trump(row, rules, hidden, hands)
+    if rules.simultaneous and row.phase == _BID:
+        row.bids[:] = NO_BID
+        row.num_bids, row.bid_sum = 0, 0
+        row.seat = kernel.following(np.int64(row.dealer), rules.players)
+        row.legal = kernel.legal_bids(row, rules)
+        while row.seat != 0:
+            move(row, rules, policy_action(row, rules, models, plan, hidden))
+
+
+@entry
+def play_out(row, rules, models, plan, hidden):
+    """Plays a deal to its end."""
+    while row.phase <= _PLAY:
+        move(row, rules, policy_action(row, rules, models, plan, hidden))
+
+
+@inline
+def worth(row, rules, plan, seat):
+    """Returns what a finished deal is worth to a seat under the objective of the plan."""
+    if plan.objective == _WIN:
+        return win_chance(row, rules, plan.rest_sd, seat)
+    own = np.float64(row.points[seat])
+    if plan.objective != _RELATIVE:
+        return own
+    others = 0.0
+    for other in range(rules.players):
+        if other != seat:
+            others += row.points[other]
+    return own - plan.spoil * others / (rules.players - 1)
+
+
+@inline
+def win_chance(row, rules, rest_sd, seat):
+    """Returns a seat's chance to win the game after a finished deal.
+
+    Each final score is the present one plus a normal number of its own with mean 0 and the same
+    standard deviation (all seats are taken to gain alike in the deals to come). The integral over
+    the seat's own number is Gauss-Hermite quadrature with 16 nodes.
+    """
+    over = rest_sd <= 0.0
+    if rules.target > 0:
+        for other in range(rules.players):
+            over = over or row.scores[other] >= rules.target
+    if over:
+        shares = np.empty(MAX_SEATS)
+        win_shares(row, rules, shares)
+        return shares[seat]
+    total = 0.0
+    for node in range(len(_NODES)):
+        product = _WEIGHTS[node]
+        for other in range(rules.players):
+            if other != seat:
+                lead = (row.scores[seat] - row.scores[other]) / rest_sd + _NODES[node]
+                product *= 0.5 * math.erfc(-lead * _ROOT_HALF)
+        total += product
+    return total
+
+
+@inline
+def note(tally, place, value, tricks):
+    """Adds one deal played out after an action to the tally."""
+    tally.visits[place] += 1
+    tally.totals[place] += value
+    tally.squares[place] += value * value
+    tally.tricks[place, tricks] += 1
+
+
+@inline
+def allowed(row, tally):
+    """Returns the actions of the question as a mask of bids or cards, as in ``row.legal``."""
+    base = np.int64(BID_BASE) if row.phase == _BID else np.int64(0)
+    mask = ZERO
+    for place in range(tally.count):
+        if tally.alive[place]:
+            mask = mask | bit(tally.actions[place] - base)
+    return mask

@@ -1,0 +1,1 @@
+"""What bids and cards are worth: the heuristic player and what networks add to it; compiled."""

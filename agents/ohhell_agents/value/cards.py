@@ -1,0 +1,352 @@
+"""What each card is worth to the seat to act; compiled.
+
+Each legal card is weighed one step ahead: the chance that it wins this trick, times what the rest
+of the hand is then worth, and the same for losing it; then come the corrections, where there are
+any. So a seat that wants tricks wins them with what serves least later, and one that wants none
+gets rid of danger. Where the own points are the same whatever happens, it plays to break the
+others.
+"""
+
+# pyright: basic
+from __future__ import annotations
+
+import numpy as np
+
+from ohhell_agents.value.advantage_nets import MOST_CHOICES, correct_cards, new_notes, price
+from ohhell_agents.value.bit_features import place_in_order, suit_order, write_table_bits
+from ohhell_agents.value.features import write_card_choice, write_card_situation
+from ohhell_agents.value.trick_model import CARD_CHOICE, CARD_SITUATION
+from ohhell_agents.value.trick_probs import (
+    Sight,
+    chance_now,
+    distinct,
+    expected,
+    higher_unseen,
+    later_chances,
+    leads_to_win,
+    look,
+    start_later,
+    start_now,
+    sure_tricks,
+    tricks_of,
+    wins_for_certain,
+    wins_so_far,
+    without,
+    workspace,
+)
+from ohhell_env.engine.bits import ONE, ZERO, bit, has, lowest, suit_mask
+from ohhell_env.engine.caching import entry, inline
+from ohhell_env.engine.layout import NO_TRUMP, NUM_BIDS
+
+SAME = 1e-9
+"""Expected points that differ by less count as equal."""
+_SPOIL = 1e-3
+"""Points that are as good as breaking another's bid for certain."""
+_ROOM = NUM_BIDS + 1
+_NOW, _MADE_LOST, _MADE_WON, _KEPT_LOST, _KEPT_WON, _WORTH = range(6)
+"""Columns of what is reckoned of a card: its chance to win now; the chance to make the bid after
+losing and after winning; its chance to win later if it is kept, after either; its worth."""
+
+_MISSED, _OPEN, _MADE = range(3)
+"""What is certain of the bid after a card."""
+
+
+@entry
+def card_values(row, rules, models, values):
+    """Weighs the cards of the seat to act in play.
+
+    Args:
+        row: A table in play.
+        rules: Its rules record.
+        models: ``MODELS`` record.
+        values: float64 (64,), written at the cards that are weighed: the expected points; NaN at
+            all others.
+
+    Returns:
+        The card of the most expected points; of equal ones the lowest.
+    """
+    notes = new_notes(CARD_SITUATION, CARD_CHOICE)
+    return weigh_cards(row, rules, models, values, notes, models.corrected != 0)
+
+
+@entry
+def weigh_cards(row, rules, models, values, notes, noted):
+    """As ``card_values``; notes what the corrections are told about the cards.
+
+    Args:
+        row: A table in play.
+        rules: Its rules record.
+        models: ``MODELS`` record.
+        values: As for ``card_values``.
+        notes: See ``corrections.new_notes``; written in place if noted, a row for each card that is
+            weighed, in their order.
+        noted: Whether to note.
+    """
+    values[:] = np.nan
+    sight = look(row, rules, np.int64(row.trump), np.int64(row.seat))
+    points = rules.points[row.hand_size, row.bids[sight.seat]]
+    work, reckoned = workspace(), np.empty((MOST_CHOICES, 6))
+    chances, spread, totals = np.empty((2, _ROOM)), np.empty((2, _ROOM)), np.zeros(2)
+    _reckon_rest(sight, row, rules, models, work, chances, spread, totals)
+    start_now(sight, row, rules, models, work)
+    rest = chances, spread
+    best = _reckon_cards(sight, row, models, points, work, rest, values, reckoned, noted)
+    if noted:
+        unit = price(rules, np.int64(row.hand_size))
+        write_card_situation(sight, row, rules, unit, points, totals, notes[0])
+        weighed = _note_cards(sight, row, rules, unit, values, values[best], reckoned, notes)
+        if models.corrected:
+            best = _corrected_card(
+                sight, row, models, points, values, reckoned, notes, weighed, unit
+            )
+    return _keep_bid_alive(sight, row, points, values, best)
+
+
+@inline
+def _reckon_rest(sight, row, rules, models, work, chances, spread, totals):
+    """Reckons what the hand will win after losing this trick (place 0), after winning it (1)."""
+    size, left = sight.left, sight.left - 1
+    wants = np.int64(row.bids[sight.seat]) - np.int64(row.tricks_won[sight.seat])
+    start_later(sight, row, rules, models, left, work)
+    for wins in range(2):
+        wanted = max(sight.wanted - (1 - wins), 0.0)  # who wins it instead, may have wanted to
+        later_chances(models, work, size, wants - wins, wanted, left, float(wins), chances[wins])
+        tricks_of(chances[wins], size, spread[wins])
+        for place in range(size):
+            totals[wins] += chances[wins, place]
+
+
+@inline
+def _reckon_cards(sight, row, models, points, work, rest, values, reckoned, all_legal):
+    """Reckons what each card is worth; returns the best."""
+    won, left = np.int64(row.tricks_won[sight.seat]), sight.left - 1
+    wants = np.int64(row.bids[sight.seat]) - won
+    needs_all = wants == sight.left and not all_legal
+    legal = distinct(_top_trump(row, sight) if needs_all else row.legal, sight, row)
+    spoil = _SPOIL if sight.wanted > left else -_SPOIL  # too many wanted: take them away
+    best, most, last, last_now = np.int64(-1), 0.0, np.int64(-13), -1.0
+    place, weighed, hand, space = 0, 0, sight.hand, np.empty(_ROOM)
+    while hand != ZERO:
+        card = lowest(hand)
+        hand = hand & (hand - ONE)
+        if has(legal, card):
+            line = reckoned[weighed]
+            now = chance_now(row, models, sight, card, work)
+            value = spoil * now + _worth(now, place, rest, left, points, won, wants, space, line)
+            if now * (1.0 - now) == 0.0 and now == last_now and card // 13 == last // 13:
+                keep = _better_kept(points, won + np.int64(now), wants - np.int64(now), left)
+                value = _beside(value, values[last], keep)
+            values[card], line[_WORTH] = value, value
+            last, last_now = card, now
+            weighed += 1
+            if best < 0 or value > most + SAME:
+                best, most = card, value
+        place += 1
+    return best
+
+
+@inline
+def _worth(now, place, rest, left, points, won, wants, space, line):
+    """Returns the expected points of playing a card; fills its line but for the last column."""
+    chances, spread = rest
+    line[_NOW], value = now, 0.0
+    for wins in range(2):
+        without(spread[wins], left + 1, chances[wins, place], space)
+        chance = now if wins else 1.0 - now
+        value += chance * expected(space, left, points, won + wins)
+        line[_MADE_LOST + wins] = space[wants - wins] if 0 <= wants - wins <= left else 0.0
+        line[_KEPT_LOST + wins] = chances[wins, place]
+    return value
+
+
+@inline
+def _note_cards(sight, row, rules, unit, values, most, reckoned, notes):
+    """Notes what the corrections are told about the cards; returns how many were weighed."""
+    _, words, choices, numbers = notes
+    order, weighed = np.empty(4, np.int64), 0
+    suit_order(sight, row, order)
+    write_table_bits(sight, row, rules, order, words)
+    for card in range(64):
+        if not np.isnan(values[card]):
+            line = reckoned[weighed]
+            told = line[_NOW], line[_MADE_WON], line[_MADE_LOST], (line[_WORTH] - most) / unit
+            kept = line[_KEPT_LOST], line[_KEPT_WON]
+            write_card_choice(sight, row, card, told, kept, choices[weighed])
+            numbers[weighed] = place_in_order(order, card)
+            weighed += 1
+    return weighed
+
+
+@inline
+def _corrected_card(sight, row, models, points, values, reckoned, notes, weighed, unit):
+    """Adds the corrections to the values of the cards; returns the best card."""
+    worth = np.empty(MOST_CHOICES, np.float32)
+    situation, words, choices, numbers = notes
+    correct_cards(models, situation, words, choices, numbers, weighed, worth)
+    best, most, place = np.int64(-1), 0.0, 0
+    last, last_now = np.int64(-13), -1.0
+    won, left = np.int64(row.tricks_won[sight.seat]), sight.left - 1
+    wants = np.int64(row.bids[sight.seat]) - won
+    for card in range(64):
+        if not np.isnan(values[card]):
+            values[card] += unit * worth[place]
+            now = reckoned[place, _NOW]
+            if now * (1.0 - now) == 0.0 and now == last_now and card // 13 == last // 13:
+                keep = _better_kept(points, won + np.int64(now), wants - np.int64(now), left)
+                values[card] = _beside(values[card], values[last], keep)
+            last, last_now = card, now
+            place += 1
+            if best < 0 or values[card] > most + SAME:
+                best, most = card, values[card]
+    return best
+
+
+@inline
+def _keep_bid_alive(sight, row, points, values, best):
+    """Returns the best card of those after which the bid is safest: made for certain, open, missed.
+
+    A correction is right on average, not in each position: without this, networks that needed both
+    of two tricks discarded where a ruff could win, in up to 36 of 156 hands. Cards that are passed
+    over get less than the best of those that are not, so that values and choice agree. Where a miss
+    pays as much as the bid, nothing is changed.
+    """
+    won, left = np.int64(row.tricks_won[sight.seat]), sight.left
+    wants = np.int64(row.bids[sight.seat]) - won
+    sight = _without_shown_voids(sight, row)
+    sure = sure_tricks(sight)
+    within_reach = 0 <= wants <= left
+    if not within_reach or (0 < wants < left and sure < wants and left > 2):
+        return best  # nothing is certain yet
+    for tricks in range(won, won + left + 1):
+        if tricks != won + wants and points[tricks] >= points[won + wants]:
+            return best
+    rest, fate, kept = row.legal, np.int64(_MISSED), np.int64(-1)
+    behind = ZERO
+    while rest != ZERO:
+        card = lowest(rest)
+        rest = rest & (rest - ONE)
+        if np.isnan(values[card]):
+            continue
+        found = _fate(sight, row, card, wants, sure)
+        if kept < 0 or found > fate:
+            behind = behind | (row.legal & (bit(card) - ONE))
+            fate, kept = found, card
+        elif found < fate:
+            behind = behind | bit(card)
+        elif values[card] > values[kept] + SAME:
+            kept = card
+    while behind != ZERO:
+        card = lowest(behind)
+        behind = behind & (behind - ONE)
+        if not np.isnan(values[card]):
+            values[card] = min(values[card], values[kept] - 2.0 * SAME)
+    return kept
+
+
+@inline
+def _fate(sight, row, card, wants, sure):
+    """Returns whether the bid is made or missed for certain after a card, or still open."""
+    trump = card // 13 == sight.trump
+    kept_sure = sure - 1 if trump and higher_unseen(sight, card) == 0 else sure
+    if not wins_so_far(row, sight, card):
+        return _fate_after(sight, card, wants, kept_sure, False)
+    if wins_for_certain(row, sight, card):
+        return _fate_after(sight, card, wants - 1, kept_sure, True)
+    lost = _fate_after(sight, card, wants, kept_sure, False)
+    won = _fate_after(sight, card, wants - 1, kept_sure, True)
+    return lost if lost == won else np.int64(_OPEN)
+
+
+@inline
+def _fate_after(sight, card, wants, sure, leads):
+    """Returns what is certain of the bid after a trick, with so many sure tricks in the hand."""
+    left = sight.left - 1
+    least, most = sure, left
+    if not leads and not _can_win_unled(sight, card):
+        most = np.int64(0)
+    if left == 1 and leads:
+        last = lowest(sight.hand & ~bit(card))
+        if leads_to_win(sight, last):
+            least = np.int64(1)
+    if wants < least or wants > most:
+        return np.int64(_MISSED)
+    return np.int64(_MADE) if least == most else np.int64(_OPEN)
+
+
+@inline
+def _can_win_unled(sight, card):
+    """Returns whether the seat can win a trick that another leads, once a card is played.
+
+    A card that is no trump can only beat a lower one of its suit that another seat leads.
+    """
+    rest = sight.hand & ~bit(card)
+    while rest != ZERO:
+        other = lowest(rest)
+        rest = rest & (rest - ONE)
+        suit = other // 13
+        if suit == sight.trump or sight.unseen & suit_mask(suit) & (bit(other) - ONE) != ZERO:
+            return True
+    return False
+
+
+@inline
+def _without_shown_voids(sight, row):
+    """Returns a sight without the unseen cards of suits in which all others have shown void."""
+    unseen, shown = sight.unseen, np.int64(15)
+    for other in range(sight.players):
+        if other != sight.seat:
+            shown = shown & np.int64(row.voids[other])
+    for suit in range(4):
+        if (shown >> suit) & 1:
+            unseen = unseen & ~suit_mask(suit)
+    return Sight(
+        sight.seat,
+        sight.hand,
+        unseen,
+        sight.left,
+        sight.trump,
+        sight.share,
+        sight.wanted,
+        sight.known,
+        sight.bidding,
+        sight.players,
+    )
+
+
+@inline
+def _better_kept(points, won, wants, left):
+    """Returns which of two cards of a suit is better kept where both do the same now.
+
+    Returns:
+        1 the higher one (all that is left is wanted), -1 the lower one (nothing is), 0 it depends.
+    """
+    if wants == 0 and points[won] >= points[won + 1]:
+        return -1
+    if wants == left and points[won + left] > points[won + left - 1]:
+        return 1
+    return 0
+
+
+@inline
+def _beside(value, lower, keep):
+    """Returns the value of a card beside that of the next lower one, which does the same now."""
+    if keep < 0:
+        return max(value, lower + 2.0 * SAME)
+    return min(value, lower) if keep > 0 else value
+
+
+@inline
+def _top_trump(row, sight):
+    """Returns the highest trump that may be led, as a mask; all legal cards if there is none.
+
+    Whoever needs every trick draws trumps from the top, before a low one is left alone against
+    them.
+    """
+    if row.trick_size > 0 or sight.trump == NO_TRUMP:
+        return row.legal
+    trumps = row.legal & suit_mask(sight.trump)
+    if trumps == ZERO:
+        return row.legal
+    while trumps & (trumps - ONE) != ZERO:
+        trumps = trumps & (trumps - ONE)
+    return trumps

@@ -1,0 +1,49 @@
+"""The player that reckons, inside the engine: one decision from a table's record, compiled.
+
+The bid is the one that is worth most (``bidding.py``), never below the sure tricks; the card is the
+one that is worth most (``card_play.py``). Both read only what the seat to act may know, see
+``chances.py``. With the heuristic player's models nothing is corrected; with those of a
+counterfactual player, what experience teaches is added (``corrections.py``).
+"""
+
+# pyright: basic
+from __future__ import annotations
+
+import numpy as np
+
+from ohhell_agents.value.bids import bid_values
+from ohhell_agents.value.cards import SAME, card_values
+from ohhell_env.engine.bits import ONE, ZERO, has, lowest
+from ohhell_env.engine.caching import entry, inline
+from ohhell_env.engine.layout import BID_BASE, NUM_BIDS, Phase
+
+_BID = int(Phase.BID)
+
+
+@entry
+def heuristic_action(row, rules, models):
+    """Returns the action code of a player that reckons, for the seat to act.
+
+    Args:
+        row: A table in the bidding or in play, ``legal`` not empty.
+        rules: Its rules record.
+        models: ``MODELS`` record.
+    """
+    if row.legal & (row.legal - ONE) == ZERO:
+        only = lowest(row.legal)
+        return only + BID_BASE if row.phase == _BID else only
+    if row.phase != _BID:
+        return card_values(row, rules, models, np.empty(64))
+    values = np.empty(NUM_BIDS)
+    sure = bid_values(row, rules, models, values)
+    best = _best_bid(row.legal, values, sure)
+    return BID_BASE + (best if best >= 0 else _best_bid(row.legal, values, 0))
+
+
+@inline
+def _best_bid(legal, values, least):
+    best = -1
+    for bid in range(least, NUM_BIDS):
+        if has(legal, bid) and (best < 0 or values[bid] > values[best] + SAME):
+            best = bid
+    return best

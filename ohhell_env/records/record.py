@@ -1,0 +1,272 @@
+"""A game as plain data that JSON can hold: written, saved, loaded; ``replay`` plays it again.
+
+A record holds the rules, every card dealt, every bid and every card played, and the points::
+
+    format, version     "ohhell-record", 1
+    rules               every setting, as ``Rules.to_dict`` gives them
+    seed                the seed of the table's random stream, or null
+    episode             "game" or "deal"
+    deals               a list, one entry for each deal:
+        deal            its number in the game, from 0 on
+        dealer          seat
+        hand_size, blind
+        hands           the cards dealt, by seat
+        turned          the turned card (or the dealer's shown last card), or null
+        trump           the suit's letter; null is no-trump
+        bids            [seat, bid] in the order of bidding
+        tricks          [[seat, card], ...] in the order of play; an unfinished one too
+        points          by seat; null while the deal is unfinished
+    scores              by seat, after the last finished deal
+    win_shares, settlement    by seat; null while the episode is unfinished
+    names               may be left out: who sat where, by seat
+    thoughts            may be left out: what a player thought at each decision, see ``thoughts.py``
+
+The record is the authority on the cards, the rules on everything else. How a record is checked is
+in ``replay.py``, its readable form in ``notation.py``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+import os
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
+
+from ohhell_env import files
+from ohhell_env.cards import Card, card_name
+from ohhell_env.engine.layout import NO_TRUMP
+from ohhell_env.errors import NotationError, OhHellError, shown, shown_path
+
+if TYPE_CHECKING:
+    from ohhell_env.game import Game
+
+FORMAT = "ohhell-record"
+VERSION = 1
+MARK = "\ufeff"
+"""A byte-order mark, which a text has kept if it was read as plain UTF-8."""
+
+Record = dict[str, Any]
+"""A game as plain data, with the keys that this module's docstring lists."""
+
+
+class ShownRecord(Record):
+    """A record that notebooks show as a score sheet; a dict in all else."""
+
+    def _repr_html_(self) -> str:
+        from ohhell_env.pictures.html import sheet_html
+
+        return sheet_html(self)
+
+
+def deal_record(game: Game) -> dict[str, Any]:
+    """Returns the present deal of a game, finished or not, as plain data."""
+    pack = game.rules.pack
+    return {
+        "deal": game.deal,
+        "dealer": game.dealer,
+        "hand_size": game.hand_size,
+        "blind": game.blind,
+        "hands": [_names(game, hand) for hand in game.dealt],
+        "turned": None if game.turned is None else card_name(game.turned, pack),
+        "trump": None if game.trump == NO_TRUMP else pack.suits[game.trump],
+        "bids": _bids(game),
+        "tricks": [_trick(game, trick) for trick in [*game.tricks, game.trick] if trick],
+        "points": game.points,
+    }
+
+
+def _names(game: Game, cards: list[Card]) -> list[str]:
+    return [card_name(card, game.rules.pack) for card in cards]
+
+
+def _bids(game: Game) -> list[list[int]]:
+    order = [(game.dealer + 1 + place) % game.players for place in range(game.players)]
+    made = game.bids
+    return [[seat, bid] for seat in order if (bid := made[seat]) is not None]
+
+
+def _trick(game: Game, trick: list[tuple[int, Card]]) -> list[list[Any]]:
+    return [[seat, card_name(card, game.rules.pack)] for seat, card in trick]
+
+
+def game_record(game: Game) -> Record:
+    """Returns an episode so far as plain data, all of it the caller's own.
+
+    Raises:
+        NotationError: Earlier deals are unknown, as in a game taken from the middle of a batch.
+    """
+    deals = copy.deepcopy(game.finished_deals)
+    played = game.deal + game.over if game.episode == "game" else int(game.over)
+    if len(deals) != played:
+        raise NotationError(
+            f"no record: {played} deals of this game are over, but only the last "
+            f"{len(deals)} of them are known, because the game was taken over in the middle (as "
+            "by BatchedOhHell.game); take it in its first deal, or use episode='deal'"
+        )
+    if not game.over:
+        deals.append({**deal_record(game), "points": None})
+    return ShownRecord(
+        format=FORMAT,
+        version=VERSION,
+        rules=game.rules.to_dict(),
+        seed=game.seed,
+        episode=game.episode,
+        deals=deals,
+        scores=game.scores,
+        win_shares=game.win_shares() if game.over else None,
+        settlement=game.settlement() if game.over else None,
+    )
+
+
+def replay(record: Record) -> Game:
+    """Returns the game that a record tells of, with every entry of the record checked.
+
+    Every bid and card is made through ``Game``; dealers, hand sizes, turned cards, trumps, points
+    and scores must be those of the rules.
+
+    Raises:
+        NotationError: Something is missing, unknown, of a wrong type or not as the rules have it;
+            the message says where in the game and what was expected.
+    """
+    from ohhell_env.records.replay import check
+
+    return check(record).game
+
+
+def to_json(record: Record) -> str:
+    """Returns a record as JSON text, one line for each deal."""
+    lines: list[str] = []
+    for key, value in record.items():
+        if key == "deals":
+            deals = ",\n".join("    " + json.dumps(deal, allow_nan=False) for deal in value)
+            lines.append(f'  "deals": [\n{deals}\n  ]')
+        else:
+            lines.append(f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def from_json(text: str) -> Record:
+    """Returns the record in JSON text; whether its game is right is for ``replay`` to say.
+
+    Raises:
+        NotationError: The text is not JSON, or not a record of this version.
+    """
+    try:
+        data = read_json(text)
+    except NotationError as error:
+        raise NotationError(f"not a record: {error}") from None
+    check_version(data)
+    return ShownRecord(data)
+
+
+def read_json(text: str) -> Any:
+    """Returns what a JSON text holds; NotationError where it is wrong or ambiguous."""
+    try:
+        return json.loads(
+            text.removeprefix(MARK), object_pairs_hook=_unique, parse_constant=_refuse
+        )
+    except json.JSONDecodeError as error:
+        raise NotationError(
+            f"the JSON is wrong or breaks off at line {error.lineno}, column {error.colno}: "
+            f"{error.msg}"
+        ) from None
+    except RecursionError:
+        raise NotationError("the JSON is nested too deeply") from None
+    except NotationError:
+        raise
+    except ValueError as error:  # a number of thousands of digits
+        raise NotationError(str(error)) from None
+
+
+def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether plain data is an object (a dict)."""
+    return isinstance(value, dict)
+
+
+def is_list(value: Any) -> TypeGuard[list[Any]]:
+    """Whether plain data is a list."""
+    return isinstance(value, list)
+
+
+def check_version(data: Any) -> None:
+    """Raises NotationError unless data says of itself that it is a record of this version."""
+    if not is_object(data) or "format" not in data:
+        raise NotationError(f'not a record: an object with "format": "{FORMAT}" is wanted')
+    if data["format"] != FORMAT:
+        raise NotationError(f"format: {FORMAT!r} is wanted, got {shown(data['format'])}")
+    version = data.get("version")
+    if type(version) is not int or version != VERSION:
+        raise NotationError(
+            f"version: this program reads records of version {VERSION}, got {shown(version)}"
+        )
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    plain = dict(pairs)
+    if len(plain) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise NotationError(f"the key {shown(twice)} stands twice in one object")
+    return plain
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise NotationError(f"{constant} is not a number")
+
+
+def load(path: str | Path) -> Record:
+    """Returns the record in a JSON file.
+
+    Raises:
+        NotationError: The file cannot be read, or holds no record.
+    """
+    try:
+        return from_json(read_text(path))
+    except NotationError as error:
+        raise NotationError(f"{shown_path(path)}: {error}") from None
+
+
+def read_text(path: str | Path) -> str:
+    """Returns the text of a file as ``files.read_text`` does; NotationError where it cannot."""
+    try:
+        return files.read_text(path)
+    except OhHellError as error:
+        raise NotationError(f"cannot read it: {error}") from None
+
+
+def save(record: Record, path: str | Path) -> None:
+    """Writes a record to a JSON file, whole or not at all."""
+    write_whole(to_json(record), path)
+
+
+def write_whole(text: str, path: str | Path) -> None:
+    """Writes a text file so that it is whole or, if the program is killed, as it was before.
+
+    Raises:
+        NotationError: The path names no file, or a folder that is not there.
+        OSError: It cannot be written.
+    """
+    target = Path(path)
+    if not target.name or "\0" in str(path):
+        raise NotationError(f"{shown_path(path)!r} is no name for a file")
+    if not target.parent.is_dir():
+        raise NotationError(
+            f"{shown_path(path)!r} cannot be written: there is no folder "
+            f"{shown_path(target.parent)}"
+        )
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with beside.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(target)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        if isinstance(error, OSError) and error.strerror:  # told of the file that was asked for
+            error.filename, error.filename2 = shown_path(path), None
+        raise

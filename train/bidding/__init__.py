@@ -1,5 +1,0 @@
-"""What a player bids, with which hands, how often it makes it, and how well it knows."""
-
-from train.bidding.bids import BIDS, play_bids
-
-__all__ = ["BIDS", "play_bids"]

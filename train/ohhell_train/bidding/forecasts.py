@@ -1,0 +1,124 @@
+"""What a player foretells when it bids, as far as its ``explain`` tells."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ohhell_agents.base import Agent
+from ohhell_agents.explanation import Thought
+from ohhell_agents.value.players import answer_all, question_all
+from ohhell_env.engine.encode import MARGIN, new_buffer
+from ohhell_env.engine.layout import BID_BASE, NUM_BIDS, Rows
+from ohhell_train.tournament.entrants import Entrant
+from ohhell_train.tournament.tables import Deals
+
+
+class Bidding(NamedTuple):
+    """Tables whose bidding is gone through again, as it was."""
+
+    deals: Deals
+    games: Rows
+    """Freshly dealt; they are left as they are when all have bid."""
+    bids: NDArray[np.int64]
+    """(tables, seats)."""
+    asked: NDArray[np.bool_]
+    """(tables, seats): whose bids are meant."""
+    keys: NDArray[np.uint64]
+    """(tables, seats): the random keys with which the tables were played."""
+
+
+def can_tell(player: Any) -> bool:
+    """Returns whether a player can say what it expects of a bid."""
+    return isinstance(player, Agent) and callable(getattr(player, "explain", None))
+
+
+def forecasts_of(one: Entrant, bidding: Bidding) -> dict[str, NDArray[np.float64]]:
+    """Returns what a player expected of its bids.
+
+    Bids that the rules left no choice about are not asked for.
+
+    Args:
+        one: The player, which has begun under the rules of the deals.
+        bidding: The tables.
+
+    Returns:
+        "worth" (B,), "chance" (B,) and "shares" (B, NUM_BIDS) as in ``BIDS``, NaN where it did not
+        tell; nothing if it cannot explain itself. B goes through ``asked`` by tables, then seats.
+    """
+    if not can_tell(one.player):
+        return {}
+    games, asked, compiled = bidding.games.copy(), bidding.asked, bidding.deals.compiled
+    worth, chance = np.full((2, *asked.shape), np.nan)
+    shares = np.full((*asked.shape, NUM_BIDS), np.nan)
+    everywhere = np.arange(len(games))
+    for _ in range(asked.shape[1]):
+        seats = games["seat"].astype(np.int64)
+        bids = bidding.bids[everywhere, seats]
+        choice = np.bitwise_count(games["legal"]) > 1
+        for table, thought in _thoughts(one, bidding, games, asked[everywhere, seats] & choice):
+            place, size = (table, seats[table]), int(games["hand_size"][table])
+            points = compiled["points"][0][size, bids[table], : size + 1]
+            told = _read(thought, int(bids[table]), points)
+            worth[place], chance[place], shares[place] = told
+        answer_all(games, everywhere, compiled, BID_BASE + bids)
+    return {"worth": worth[asked], "chance": chance[asked], "shares": shares[asked]}
+
+
+class _Told(NamedTuple):
+    worth: float
+    chance: float
+    shares: NDArray[np.float64]
+
+
+def _thoughts(
+    one: Entrant, bidding: Bidding, games: Rows, wanted: NDArray[np.bool_]
+) -> list[tuple[int, tuple[Thought, str]]]:
+    """Returns what the player thinks of the bids that were made at some tables, and in what."""
+    tables = np.flatnonzero(wanted)
+    layout, count = bidding.deals.layout(one.layout_name), len(tables)
+    views, masks = new_buffer(count, layout.length), new_buffer(count, layout.num_actions)
+    words = np.empty(count, np.uint64)
+    compiled = bidding.deals.compiled
+    question_all(games, tables, compiled, layout.compiled(), bidding.keys, views, masks, words)
+    shown = views[:-MARGIN].reshape(count, -1), masks[:-MARGIN].reshape(count, -1)
+    found = []
+    for table, view, mask, word in zip(tables.tolist(), *shown, words.tolist(), strict=True):
+        told = one.player.explain({"observation": view, "action_mask": mask}, word=word)
+        code = BID_BASE + bidding.bids[table, games["seat"][table]]
+        thought = next(each for each in told.thoughts if each.action == code)
+        found.append((table, (thought, told.objective)))
+    return found
+
+
+def _read(told: tuple[Thought, str], bid: int, points: NDArray[np.int32]) -> _Told:
+    """Returns the forecast in a thought.
+
+    Args:
+        told: The thought about the bid, and what its value is.
+        bid: The bid.
+        points: (hand size + 1,), what the bid pays by tricks won.
+    """
+    thought, objective = told
+    shares = np.full(NUM_BIDS, np.nan)
+    size = len(points) - 1
+    if thought.tricks:
+        shares[: size + 1] = 0.0
+        shares[: len(thought.tricks)] = thought.tricks
+        return _Told(float(shares[: size + 1] @ points), float(shares[bid]), shares)
+    if thought.value is None or objective != "points":
+        return _Told(np.nan, np.nan, shares)
+    return _Told(thought.value, _implied_chance(thought.value, bid, points), shares)
+
+
+def _implied_chance(worth: float, bid: int, points: NDArray[np.int32]) -> float:
+    """Returns the chance to make a bid that follows from its expected points.
+
+    It follows where a missed bid pays the same however many tricks it is off; else NaN.
+    """
+    missed = np.unique(np.delete(points, bid))
+    if len(missed) != 1 or missed[0] == points[bid]:
+        return np.nan
+    return float(np.clip((worth - missed[0]) / (points[bid] - missed[0]), 0.0, 1.0))

@@ -1,0 +1,207 @@
+"""Labelled decisions: what was on the table, what could be done, what each choice brought."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ohhell_agents.value.players import HEURISTIC
+from ohhell_agents.value.trick_model import (
+    BID_CHOICE,
+    BID_SITUATION,
+    CARD_CHOICE,
+    CARD_SITUATION,
+    TABLE_WORDS,
+)
+from ohhell_env.engine import batch
+from ohhell_env.engine.layout import Rows, compile_rules, new_games
+from ohhell_env.errors import RulesError
+from ohhell_env.rules import Rules
+from ohhell_train.counterfactual.config import CounterfactualConfig
+from ohhell_train.counterfactual.rollouts import label_all
+
+TABLES = 256
+"""Tables that are played at a time, with one set of rules."""
+_IN_VAIN = 100
+"""Parts without any decision after which there is none to be waited for."""
+_DECISIONS, _CHOICES = 64 * TABLES, 6 * 64 * TABLES
+"""Room for their notes."""
+
+
+class Notes(NamedTuple):
+    """Labelled decisions of one phase."""
+
+    situations: NDArray[np.floating]
+    """(decisions, inputs), what the choices share."""
+    tables: NDArray[np.uint64]
+    """(decisions, TABLE_WORDS), what lies on the table as bits."""
+    choices: NDArray[np.floating]
+    """(choices, inputs), those of decision 0 first."""
+    numbers: NDArray[np.integer]
+    """(choices,), card (suits in order) or bid."""
+    worth: NDArray[np.float32]
+    """(choices,), what each brought, in prices (``ohhell_agents.value.advantage_nets.price``)."""
+    sizes: NDArray[np.int8]
+    """(decisions,), how many choices each has."""
+
+    @classmethod
+    def empty(cls, situation: int, choice: int) -> Self:
+        """Returns room for the notes of some tables."""
+        return cls(
+            np.zeros((_DECISIONS, situation), np.float32),
+            np.zeros((_DECISIONS, TABLE_WORDS), np.uint64),
+            np.zeros((_CHOICES, choice), np.float32),
+            np.zeros(_CHOICES, np.int64),
+            np.zeros(_CHOICES, np.float32),
+            np.zeros(_DECISIONS, np.int8),
+        )
+
+    def compact(self, decisions: int, choices: int) -> Notes:
+        """Returns a copy of what is filled, in half the room: float16 is exact enough."""
+        return Notes(
+            self.situations[:decisions].astype(np.float16),
+            self.tables[:decisions].copy(),
+            self.choices[:choices].astype(np.float16),
+            self.numbers[:choices].astype(np.int8),
+            self.worth[:choices].copy(),
+            self.sizes[:decisions].copy(),
+        )
+
+
+class Labelled(NamedTuple):
+    """Notes of both phases."""
+
+    cards: Notes
+    bids: Notes
+
+    @property
+    def decisions(self) -> int:
+        """How many decisions are noted."""
+        return len(self.cards.sizes) + len(self.bids.sizes)
+
+
+@dataclass(frozen=True)
+class Field:
+    """Players whom the learner meets alone, at a share of the tables."""
+
+    numbers: tuple[int, ...]
+    """Numbers inside the engine; each table has one of them in all other seats."""
+    share: float
+
+
+@dataclass(frozen=True)
+class Company:
+    """Who plays: the models of all, the learner's first, and the fields that it meets."""
+
+    models: Rows
+    fields: tuple[Field, ...] = ()
+
+
+def label(
+    config: CounterfactualConfig,
+    company: Company,
+    number: int,
+    told: Callable[[int], None] = lambda _: None,
+) -> Labelled:
+    """Plays and labels until a round has its decisions; the same with any number of threads.
+
+    Args:
+        config: The settings of the run.
+        company: Who plays.
+        number: The round, for the random streams.
+        told: Called with the number of decisions so far.
+
+    Raises:
+        RulesError: Nothing is there to be labelled.
+    """
+    cells = config.cells()
+    seed = np.random.SeedSequence([config.seed, number, 0xC0DE]).generate_state(1, np.uint64)[0]
+
+    def part(place: int) -> Labelled:
+        return _part(config, company, cells[place % len(cells)], seed, place)
+
+    parts: list[Labelled] = []
+    found = 0
+    for one in _in_order(part, config.threads):
+        parts.append(one)
+        found += one.decisions
+        told(found)
+        if not found and len(parts) >= max(_IN_VAIN, len(cells)):
+            raise RulesError(
+                f"bids={config.bids:g}, cards={config.cards:g}: no decision was "
+                f"labelled in {len(parts) * TABLES:,} deals; raise one of them"
+            )
+        if found >= config.decisions:
+            break
+    cards, bids = (list(notes) for notes in zip(*parts, strict=True))
+    parts.clear()  # or all notes would be in memory twice
+    return Labelled(_joined(cards), _joined(bids))
+
+
+def _in_order(part: Callable[[int], Labelled], threads: int) -> Iterator[Labelled]:
+    """Yields part 0, part 1 ... without end, a few of them made ahead."""
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Future[Labelled]] = deque()
+        place = 0
+        try:
+            while True:
+                while len(waiting) < 2 * threads:
+                    waiting.append(pool.submit(part, place))
+                    place += 1
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def _joined(parts: list[Notes]) -> Notes:
+    """Returns all notes in one; each array goes as soon as it is copied."""
+    columns = list(zip(*parts, strict=True))
+    parts.clear()
+    return Notes(*(np.concatenate(columns.pop(0)) for _ in Notes._fields))
+
+
+def _part(
+    config: CounterfactualConfig,
+    company: Company,
+    cell: tuple[Rules, int | None],
+    seed: np.uint64,
+    place: int,
+) -> Labelled:
+    """Plays and labels some tables."""
+    rules, size = cell
+    compiled = compile_rules(rules, "deal", size)
+    games, chooser = new_games(TABLES), new_games(1)
+    batch.seed_tables(games, seed, np.uint64(place * TABLES))
+    batch.seed_tables(chooser, ~seed, np.uint64(place))
+    batch.begin_all(games, compiled)
+    players = _seated(company, rules.players, np.random.default_rng([int(seed), place]))
+    noise = config.noise
+    wishes = [noise.card, noise.bid_beside, noise.bid, config.bids, config.cards, config.relative]
+    cards, bids = Notes.empty(CARD_SITUATION, CARD_CHOICE), Notes.empty(BID_SITUATION, BID_CHOICE)
+    tables = games, new_games(1), players
+    at = label_all(
+        tables, compiled, company.models, chooser, np.array(wishes), tuple(cards), tuple(bids)
+    )
+    return Labelled(cards.compact(at[0], at[1]), bids.compact(at[2], at[3]))
+
+
+def _seated(company: Company, seats: int, random: np.random.Generator) -> NDArray[np.int16]:
+    """Returns who sits where: int16 (TABLES, seats)."""
+    players = np.full((TABLES, seats), HEURISTIC, np.int16)
+    shares = [field.share for field in company.fields]
+    if not shares:
+        return players
+    drawn = random.random(TABLES)
+    which = np.searchsorted(np.cumsum(shares), drawn, side="right")
+    for place, field in enumerate(company.fields):
+        tables = np.flatnonzero(which == place)
+        players[tables] = random.choice(np.array(field.numbers), len(tables))[:, None]
+        players[tables, random.integers(seats, size=len(tables))] = HEURISTIC
+    return players

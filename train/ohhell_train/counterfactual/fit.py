@@ -1,0 +1,173 @@
+"""Fitting the corrections of a player to labelled decisions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ohhell_agents.value.trick_model import NARROW, TABLE_WORDS, WIDE
+from ohhell_env.engine.layout import Rows
+from ohhell_train.counterfactual.config import FitSettings
+from ohhell_train.counterfactual.dataset import Notes
+
+
+class Minibatch(NamedTuple):
+    """Some labelled decisions, as a network reads them."""
+
+    situations: Tensor
+    """float32 (decisions, inputs)."""
+    bits: Tensor
+    """float32 (decisions, 64 * TABLE_WORDS), the bits of their tables."""
+    choices: Tensor
+    """float32 (choices, inputs)."""
+    numbers: Tensor
+    """int64 (choices,), card or bid."""
+    worth: Tensor
+    """float32 (choices,)."""
+    decision: Tensor
+    """int64 (choices,), the decision that each choice belongs to."""
+    sizes: Tensor
+    """float32 (decisions,), how many choices each has."""
+
+
+class Correction(nn.Module):
+    """One of the two corrections, as ``agents/ohhell_agents/value/advantage_nets.py`` works it out.
+
+    Args:
+        situation: Inputs that the choices of a decision share.
+        choice: Inputs of a choice.
+        numbers: How many different choices there are.
+    """
+
+    def __init__(self, situation: int, choice: int, numbers: int) -> None:
+        super().__init__()
+        self.situation = nn.Linear(situation, WIDE)
+        self.table = nn.Linear(64 * TABLE_WORDS, WIDE, bias=False)
+        self.choice = nn.Linear(choice, WIDE, bias=False)
+        self.number = nn.Embedding(numbers, WIDE)
+        nn.init.normal_(self.number.weight, 0.0, 0.02)
+        self.middle = nn.Linear(WIDE, NARROW)
+        self.out = nn.Linear(NARROW, 1, bias=False)
+        nn.init.zeros_(self.out.weight)  # at first, nothing is corrected
+
+    def forward(self, part: Minibatch) -> Tensor:
+        """Returns the corrections of all choices of some decisions, float32 in prices."""
+        base = self.situation(part.situations) + self.table(part.bits)
+        wide = base[part.decision] + self.choice(part.choices) + self.number(part.numbers)
+        return self.out(F.relu(self.middle(F.relu(wide)))).squeeze(-1)
+
+    def _parts(self) -> dict[str, Tensor]:
+        """Returns the weights by their names in ``MODELS``."""
+        return {
+            "situation": self.situation.weight.T,
+            "table": self.table.weight.T,
+            "choice": self.choice.weight.T,
+            "number": self.number.weight,
+            "bias": self.situation.bias,
+            "middle": self.middle.weight.T,
+            "middle_bias": self.middle.bias,
+            "out": self.out.weight[0],
+        }
+
+    def put(self, models: Rows, name: str) -> None:
+        """Writes the weights into a ``MODELS`` row, as the correction of a "card" or a "bid"."""
+        for part, weights in self._parts().items():
+            models[f"{name}_{part}"][0] = weights.detach().numpy()
+        models["corrected"] = 1
+
+    @torch.no_grad()
+    def take(self, models: Rows, name: str) -> None:
+        """Reads the weights from a ``MODELS`` row."""
+        for part, weights in self._parts().items():
+            weights.copy_(torch.from_numpy(np.array(models[f"{name}_{part}"][0])))
+
+
+def fit(
+    network: Correction,
+    notes: Notes,
+    settings: FitSettings,
+    rate: float,
+    seed: int,
+    told: Callable[[float], None] = lambda _: None,
+) -> float:
+    """Fits a correction to labelled decisions.
+
+    What is fitted is how much better or worse each choice is than the mean of its decision, by the
+    reckoning (input 0 of a choice) and its correction together: what all choices share, luck above
+    all, takes no part.
+
+    Args:
+        network: The correction, changed in place.
+        notes: The decisions; none: nothing is changed.
+        settings: How to fit.
+        rate: The learning rate at its highest.
+        seed: Of the order of the decisions.
+        told: Called with the share of the steps that is done.
+
+    Returns:
+        The mean loss of the last pass (squared prices, summed over the choices of a decision).
+    """
+    if len(notes.sizes) == 0:
+        return math.nan
+    optimizer = torch.optim.Adam(network.parameters(), lr=rate)
+    each = math.ceil(len(notes.sizes) / settings.minibatch)
+    steps = settings.epochs * each
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: _rise_and_fall(step, steps)
+    )
+    random = np.random.default_rng([seed, 0xF17])
+    total = 0.0
+    for epoch in range(settings.epochs):
+        total = 0.0
+        for number, part in enumerate(_minibatches(notes, settings.minibatch, random)):
+            reckoned = part.choices[:, 0] + network(part)
+            gap = _centred(reckoned - part.worth, part.decision, part.sizes)
+            loss = (gap * gap).sum() / len(part.sizes)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+            total += float(loss.detach())
+            told((epoch * each + number + 1) / steps)
+    return total / each
+
+
+def _rise_and_fall(step: int, steps: int) -> float:
+    """Returns the share of the learning rate: up in a tenth of the steps, then down to nothing."""
+    rise = max(0.1 * steps, 1.0)
+    if step < rise:
+        return (step + 1) / (rise + 1)
+    return 0.5 + 0.5 * math.cos(math.pi * (step - rise) / max(steps - rise, 1.0))
+
+
+def _centred(values: Tensor, decision: Tensor, sizes: Tensor) -> Tensor:
+    """Returns values less the mean of their decision."""
+    means = torch.zeros(len(sizes)).index_add_(0, decision, values) / sizes
+    return values - means[decision]
+
+
+def _minibatches(notes: Notes, size: int, random: np.random.Generator) -> Iterator[Minibatch]:
+    sizes = notes.sizes.astype(np.int64)
+    first = np.cumsum(sizes) - sizes
+    order = random.permutation(len(sizes))
+    for start in range(0, len(order), size):
+        drawn = order[start : start + size]
+        many = sizes[drawn]
+        before = np.cumsum(many) - many
+        rows = np.repeat(first[drawn] - before, many) + np.arange(many.sum())
+        words = notes.tables[drawn].astype("<u8").view(np.uint8)
+        yield Minibatch(
+            torch.from_numpy(notes.situations[drawn].astype(np.float32)),
+            torch.from_numpy(np.unpackbits(words, axis=1, bitorder="little").astype(np.float32)),
+            torch.from_numpy(notes.choices[rows].astype(np.float32)),
+            torch.from_numpy(notes.numbers[rows].astype(np.int64)),
+            torch.from_numpy(notes.worth[rows]),
+            torch.from_numpy(np.repeat(np.arange(len(drawn)), many)),
+            torch.from_numpy(many.astype(np.float32)),
+        )

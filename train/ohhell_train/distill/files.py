@@ -1,0 +1,54 @@
+"""Files of named arrays: safetensors with a text and a digest, written whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from ohhell_agents.saved import write_whole
+from ohhell_env.errors import CheckpointError
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], notes: str) -> None:
+    """Writes arrays and a text whole or not at all: beside their place first, then moved there."""
+    plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    write_whole(path, save(plain, {"notes": notes, "sha256": _digest(plain, notes)}))
+
+
+def read_arrays(path: Path, remedy: str) -> tuple[Arrays, str]:
+    """Returns the arrays and the text of a file; nothing in it is run.
+
+    Args:
+        path: The file.
+        remedy: What to do where it is damaged; ends the message.
+
+    Raises:
+        CheckpointError: It is damaged.
+    """
+    try:
+        with safe_open(path, framework="numpy") as file:
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
+            about = file.metadata()
+        notes, digest = about["notes"], about["sha256"]
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(f"{path}: is damaged ({error}); {remedy}") from None
+    if _digest(arrays, notes) != digest:
+        raise CheckpointError(f"{path}: is not what was saved; {remedy}")
+    return arrays, notes
+
+
+def _digest(arrays: Mapping[str, NDArray[Any]], notes: str) -> str:
+    found = hashlib.sha256(notes.encode())
+    for name, array in sorted(arrays.items()):
+        found.update(f"{name} {array.dtype} {array.shape}".encode())
+        found.update(array.tobytes())
+    return found.hexdigest()

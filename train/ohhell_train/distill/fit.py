@@ -1,0 +1,167 @@
+"""Fitting a student to lessons, epoch by epoch; between two epochs everything can be saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ohhell_agents.nn.checkpoint import Checkpoint
+from ohhell_agents.nn.network import Network
+from ohhell_env.observation import layout_of
+from ohhell_train.distill.config import DistillConfig
+from ohhell_train.distill.dataset import Lessons, Minibatch
+from ohhell_train.distill.student import Losses, Student
+from ohhell_train.ppo.learner import DivergedError
+
+_CHUNK = 4096
+"""Decisions that are looked at together where nothing is fitted."""
+
+
+class Fitting:
+    """A student, its optimiser, and how far they are.
+
+    Args:
+        config: The settings.
+        lessons: The decisions to learn from.
+        held_out: Others, to see how well it does on decisions that it did not learn from.
+        start: What the network begins as; None: it begins from nothing.
+    """
+
+    def __init__(
+        self,
+        config: DistillConfig,
+        lessons: Lessons,
+        held_out: Lessons,
+        start: Network | None = None,
+    ) -> None:
+        self.config, self.lessons, self.held_out = config, lessons, held_out
+        self.rules, fit = config.resolved_rules(), config.fit
+        self.layout = layout_of(self.rules, config.layout, config.hand_size)
+        torch.manual_seed(config.seed)
+        network = Network(self.layout, config.network.hidden, rules=self.rules)
+        if start is not None:
+            network.load_state_dict(start.state_dict())
+        self.student = Student(network, fit.hands_weight > 0)
+        self.optimizer = torch.optim.Adam(self.student.parameters(), lr=fit.learning_rate)
+        self.steps = -(-len(lessons) // fit.minibatch)
+        """Of the optimiser in an epoch."""
+        total = max(fit.epochs * self.steps, 3)
+        self.schedule = torch.optim.lr_scheduler.OneCycleLR(
+            self.optimizer,
+            max_lr=fit.learning_rate,
+            total_steps=total,
+            pct_start=max(0.1, 2 / total),  # it divides by how long it rises, and falls
+            cycle_momentum=False,
+        )
+
+    @property
+    def network(self) -> Network:
+        """What the player will be."""
+        return self.student.network
+
+    def checkpoint(self) -> Checkpoint:
+        """Returns what is saved of the student: its network, and what that was trained for."""
+        config = self.config
+        return Checkpoint(self.network, self.rules, config.layout, config.hand_size)
+
+    def epoch(self, number: int, told: Callable[[int], None] = lambda _: None) -> dict[str, float]:
+        """Goes through the lessons once, in an order of its own; returns what there is to note.
+
+        Args:
+            number: Which epoch, counted from 1 on; its order depends on that and the seed alone.
+            told: Called with the number of decisions gone through.
+
+        Raises:
+            DivergedError: The numbers went out of hand.
+        """
+        order = np.random.default_rng([self.config.seed, 0xF17, number]).permutation(
+            len(self.lessons)
+        )
+        totals = np.zeros(len(Losses._fields))
+        seen = 0
+        for rows in np.array_split(order, self.steps):
+            losses = self._step(self.lessons.minibatch(rows, self.layout))
+            totals += [float(loss) for loss in losses]
+            if not np.isfinite(totals).all():
+                raise self._diverged(number)
+            seen += len(rows)
+            told(seen)
+        means = zip(Losses._fields, totals / self.steps, strict=True)
+        row = {f"{name}_loss": float(mean) for name, mean in means}
+        return row | self._on_held_out()
+
+    def _step(self, part: Minibatch) -> tuple[Tensor, ...]:
+        losses, _, _ = self.student.losses(part)
+        # Policy and critic share nothing, and Adam takes no notice of the size of a loss: they
+        # need no weights.
+        loss = losses.policy + losses.value + self.config.fit.hands_weight * losses.hands
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        self.schedule.step()
+        return tuple(each.detach() for each in losses)
+
+    def _diverged(self, number: int) -> DivergedError:
+        return DivergedError(
+            f"in epoch {number} the numbers went out of hand; fit.learning_rate="
+            f"{self.config.fit.learning_rate:g} is too high, most likely: begin the run anew with "
+            "a lower one"
+        )
+
+    @torch.no_grad()
+    def _on_held_out(self) -> dict[str, float]:
+        """Returns how well the student does on decisions that it did not learn from."""
+        same, policy, off = 0, 0.0, 0.0
+        for part in self._chunks():
+            losses, log_probs, values = self.student.losses(part)
+            same += int((log_probs.argmax(dim=-1) == part.chosen).sum())
+            policy += float(losses.policy) * len(values)
+            off += float(((values - part.worth) ** 2).sum())
+        size, spread = len(self.held_out), float(self.held_out.worth.var())
+        return {
+            "held_out_policy_loss": policy / size,
+            "held_out_same_choice": same / size,
+            "held_out_explained_variance": 1 - off / size / spread if spread > 0 else 0.0,
+        }
+
+    def _chunks(self) -> Iterator[Minibatch]:
+        rows = np.arange(len(self.held_out))
+        for start in range(0, len(rows), _CHUNK):
+            yield self.held_out.minibatch(rows[start : start + _CHUNK], self.layout)
+
+    def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Returns all that is needed to go on from here: tensors by name, and plain data."""
+        tensors = {f"student.{name}": value for name, value in self.student.state_dict().items()}
+        for number, values in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{number}.{name}": value for name, value in values.items()}
+        plain = {name: value.contiguous() for name, value in tensors.items()}
+        return plain, self.schedule.state_dict()
+
+    def restore(self, tensors: Mapping[str, Tensor], schedule: Mapping[str, Any]) -> None:
+        """Goes on from a ``state`` of the same settings.
+
+        Raises:
+            KeyError: Something is missing in it; also TypeError, ValueError or RuntimeError where
+                it does not fit.
+        """
+        names = self.student.state_dict()
+        self.student.load_state_dict({name: tensors[f"student.{name}"] for name in names})
+        optimizer = self.optimizer.state_dict()
+        for number, like in enumerate(self.student.parameters()):
+            mine = f"optimizer.{number}."
+            saved = {k.removeprefix(mine): v for k, v in tensors.items() if k.startswith(mine)}
+            # in the same order of the memory as the weights, else sums are rounded otherwise
+            optimizer["state"][number] = {
+                name: value if value.shape != like.shape else torch.empty_like(like).copy_(value)
+                for name, value in saved.items()
+            }
+        self.optimizer.load_state_dict(optimizer)
+        self.schedule.load_state_dict(dict(schedule))
+        for group, rate in zip(
+            self.optimizer.param_groups, self.schedule.get_last_lr(), strict=True
+        ):
+            group["lr"] = rate

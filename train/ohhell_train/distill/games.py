@@ -1,0 +1,167 @@
+"""Games of a teacher: it sits in every seat, or beside guests, and what it chooses is noted.
+
+Tables are played side by side in parts. A part depends on the settings and on its number alone, so
+a run that was stopped plays the part again that was lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+import ohhell_agents
+from ohhell_env.actions import BID_BASE
+from ohhell_env.envs.batched import BatchedOhHell
+from ohhell_env.errors import RulesError, shown
+from ohhell_train.distill.config import DistillConfig, NoiseSettings
+from ohhell_train.distill.dataset import Lessons
+from ohhell_train.ppo.rollout import points_scale
+from ohhell_train.tournament.entrants import Entrant, begin
+
+TABLES = 512
+"""Tables of a part; each plays one deal."""
+_TEACHER = 0
+
+Ints = NDArray[np.int64]
+
+
+def invited(config: DistillConfig) -> list[Entrant]:
+    """Returns the teacher, then the guests, each told the rules.
+
+    Raises:
+        OhHellError: One of them is not found, or cannot play at these tables.
+    """
+    tables, players = _tables(config, 0, 1), list[Entrant]()
+    try:
+        for name in (config.teacher, *config.guests):
+            players.append(Entrant(name, ohhell_agents.make(name, config.seed), ours=True))
+            begin(name, players[-1].player, tables.rules)
+            _asked(players[-1], tables, np.zeros(1, np.int64), np.zeros(1, np.uint64))
+    except BaseException:
+        close(players)
+        raise
+    return players
+
+
+def _tables(config: DistillConfig, part: int, number: int) -> BatchedOhHell:
+    tables = BatchedOhHell(
+        number,
+        config.resolved_rules(),
+        seed=int(_chance(config.seed).integers(2**63)),
+        layout=config.layout,
+        hand_size=config.hand_size,
+        first_table=part * TABLES,
+    )
+    tables.reset()
+    return tables
+
+
+def _chance(seed: int, *numbers: int) -> np.random.Generator:
+    return np.random.default_rng([seed, 0xD157, *numbers])
+
+
+def _asked(player: Entrant, tables: BatchedOhHell, rows: Ints, words: NDArray[np.uint64]) -> Ints:
+    """Returns what a player chooses at some of the tables.
+
+    Raises:
+        RulesError: It fails, or answers something illegal: nothing could be learned from that.
+    """
+    seats = tables.seats[rows].astype(np.int8)
+    chosen = player.ask(tables.observations[rows], tables.action_masks[rows], words, seats)
+    if player.faults:
+        raise RulesError(
+            f"{shown(player.name)} cannot be asked at these tables ({tables.layout.name!r} layout "
+            f"of the observation): {player.first_fault}"
+        )
+    return chosen
+
+
+def play(
+    config: DistillConfig,
+    players: list[Entrant],
+    part: int,
+    told: Callable[[int], None] = lambda _: None,
+) -> Lessons:
+    """Plays a deal at each table of a part; returns the teacher's decisions.
+
+    Args:
+        config: The settings.
+        players: As ``invited`` returns them.
+        part: Which part.
+        told: Called with the number of decisions so far.
+
+    Raises:
+        RulesError: One of the players makes a mistake.
+    """
+    random = _chance(config.seed, part)
+    tables = _tables(config, part, TABLES)
+    sitting = _seated(config, tables.rules.players, random)
+    every = np.arange(TABLES)
+    going = np.ones(TABLES, np.bool_)
+    worth = np.zeros(sitting.shape, np.float32)
+    notes, noted = list[Lessons](), list[tuple[Ints, Ints]]()
+    while going.any():
+        actions = tables.action_masks.argmax(axis=1)
+        choice = going & (tables.action_masks.sum(axis=1, dtype=np.int64) > 1)
+        turn = sitting[every, tables.seats]
+        for place in np.unique(turn[choice]).tolist():
+            rows = np.flatnonzero(choice & (turn == place))
+            words = random.integers(2**64, size=len(rows), dtype=np.uint64)
+            actions[rows] = _asked(players[place], tables, rows, words)
+            if place == _TEACHER:
+                notes.append(_noted(tables, rows, actions[rows]))
+                noted.append((rows, tables.seats[rows].copy()))
+                told(sum(map(len, notes)))
+                actions[rows] = _strayed(
+                    actions[rows], tables.action_masks[rows], config.noise, random
+                )
+        tables.step(actions)
+        ended = going & tables.deal_ends
+        worth[ended] = tables.rewards[ended]
+        going &= ~ended
+    lessons = Lessons.joined(notes)
+    where = tuple(np.concatenate(numbers) for numbers in zip(*noted, strict=True))
+    lessons.worth[:] = worth[where] / points_scale(tables.rules)
+    return lessons
+
+
+def _seated(config: DistillConfig, seats: int, random: np.random.Generator) -> NDArray[np.int8]:
+    """Returns who sits where (TABLES, seats), by place among the players."""
+    ends = np.cumsum(list(config.guests.values()))
+    guests = np.searchsorted(ends, random.random(TABLES), side="right") + 1
+    guests[guests > len(ends)] = _TEACHER
+    order = random.permuted(np.tile(np.arange(seats), (TABLES, 1)), axis=1)
+    number = random.integers(1, seats, (TABLES, 1))
+    return np.where(order < number, guests[:, np.newaxis], _TEACHER).astype(np.int8)
+
+
+def _noted(tables: BatchedOhHell, rows: Ints, chosen: Ints) -> Lessons:
+    """Returns the decisions at some tables; what they are worth is not known yet."""
+    players, others = tables.rules.players, tables.layout.seats - 1
+    turns = (tables.seats[rows, np.newaxis] + np.arange(1, players)) % players
+    hands = np.zeros((len(rows), others), np.uint64)
+    hands[:, : players - 1] = np.take_along_axis(tables.games["hands"][rows], turns, axis=1)
+    views, masks = tables.observations[rows], tables.action_masks[rows]
+    return Lessons.of(views, masks, chosen, np.zeros(len(rows), np.float32), hands)
+
+
+def _strayed(
+    chosen: Ints, masks: NDArray[np.int8], noise: NoiseSettings, random: np.random.Generator
+) -> Ints:
+    """Returns what is done instead of what was chosen: mostly the same."""
+    anything = (masks * random.random(masks.shape)).argmax(axis=1)
+    beside = chosen + random.choice([-1, 1], len(chosen))
+    beside = np.minimum(beside, masks.shape[1] - 1)
+    bids, chance = chosen >= BID_BASE, random.random(len(chosen))
+    far = chance < np.where(bids, noise.bid, noise.card)
+    near = bids & (chance < noise.bid + noise.bid_beside)
+    near &= masks[np.arange(len(chosen)), beside] != 0
+    return np.where(far, anything, np.where(near, beside, chosen))
+
+
+def close(players: list[Entrant]) -> None:
+    """Ends what the players hold, programs for instance."""
+    for player in players:
+        player.close()

@@ -1,0 +1,152 @@
+"""Learning curves of training runs."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ohhell_agents.saved import is_there
+from ohhell_env.errors import OhHellError, nearest, shown
+from ohhell_train import charts
+from ohhell_train.charts import COLOURS, MARKS, Point
+from ohhell_train.distill.config import METHOD as DISTILL
+from ohhell_train.plots import sources
+from ohhell_train.runs.base import CONFIG
+from ohhell_train.settings import read_settings
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+METRICS = "metrics.csv"  # of all kinds of runs
+OVER = {"decisions": "decisions trained on", "minutes": "minutes of training"}
+"""What a run can be measured over, and label."""
+
+Runs = str | Path | Sequence[str | Path] | Mapping[str, str | Path]
+"""The folder of a run, several of them, or several by name."""
+
+
+def learning_curves(
+    runs: Runs, against: str = "heuristic", over: str = "decisions", *, ax: Axes | None = None
+) -> Axes:
+    """Draws how strong training runs were when they measured it, with 95 % intervals.
+
+    Args:
+        runs: Folders of any kind of training; their names are those of the folders, if none are
+            given.
+        against: The field that they were measured against, one of the run's ``report.against``.
+        over: "decisions" (a distillation goes through the same ones in every epoch; each time
+            counts) or "minutes".
+        ax: Where to draw; None: a new figure.
+
+    Raises:
+        OhHellError: A folder holds no such run, or it was not measured so.
+    """
+    if over not in OVER:
+        raise OhHellError(f"over: {nearest(over, OVER)}, got {shown(over)}")
+    named = _named(runs)
+    if not 1 <= len(named) <= len(COLOURS):
+        raise OhHellError(f"runs: 1 to {len(COLOURS)} can be told apart, got {len(named)}")
+    lines = {name: measurements(path, against, over) for name, path in named.items()}
+    axes = charts.axes_or_new(ax)
+    axes.axhline(0.0, color=charts.SOFT, linewidth=0.8, zorder=1)
+    for place, (name, points) in enumerate(lines.items()):
+        said = f"{name}, n ≤ {points[-1].cases:,} deals a point"
+        charts.draw_line(axes, points, COLOURS[place], MARKS[place], label=said)
+    charts.thousands(axes, whole=over == "decisions")
+    axes.set_xlabel(OVER[over])
+    axes.set_ylabel(f"points a deal over {against}")
+    charts.as_written([axes.yaxis.label])
+    charts.tidy(axes)
+    charts.legend(axes)
+    return axes
+
+
+def _named(runs: Runs) -> dict[str, Path]:
+    if isinstance(runs, Mapping):
+        return dict(zip(map(str, runs), _paths(list(runs.values())), strict=True))
+    paths = _paths(runs)
+    short = [path.absolute().name for path in paths]
+    twice = len(set(short)) < len(short)
+    return {str(path) if twice else name: path for name, path in zip(short, paths, strict=True)}
+
+
+def _paths(runs: str | Path | Sequence[str | Path]) -> list[Path]:
+    listed = [runs] if isinstance(runs, str | Path) else runs
+    if not isinstance(listed, Sequence) or not all(isinstance(one, str | Path) for one in listed):
+        raise OhHellError(f"runs: folders of runs are wanted, got {reprlib.repr(runs)}")
+    return [Path(path) for path in listed]
+
+
+def measurements(run: str | Path, against: str, over: str = "decisions") -> list[Point]:
+    """Returns the measurements of a run, in order, with the number of deals of each.
+
+    Args:
+        run: Folder of the run.
+        against: The field.
+        over: What the place of a point is, "decisions" or "minutes".
+
+    Raises:
+        OhHellError: There is no run, or it was not measured so.
+    """
+    path = Path(run)
+    file = path / METRICS
+    if not is_there(path / CONFIG):
+        raise OhHellError(f"{path}: no training run here ({CONFIG} is missing)")
+    settings = read_settings(path / CONFIG)
+    deals, rows = _deals(path / CONFIG, settings), sources.read_table(file)
+    column = _column(path, rows, against)
+    points: list[Point] = []
+    for row, decisions in zip(rows, _decisions(rows, settings, file), strict=True):
+        if row.get(column) == "":
+            continue
+        minutes = sources.number_of(row, "seconds", file) / 60 if over == "minutes" else 0.0
+        mean, low, high = (
+            sources.number_of(row, column + end, file) for end in ("", "_low", "_high")
+        )
+        points.append(
+            Point(decisions if over == "decisions" else minutes, mean, deals, (low, high))
+        )
+    return points
+
+
+def _column(path: Path, rows: Sequence[dict[str, str]], against: str) -> str:
+    """Returns the column of the measurements against a field."""
+    measured = sorted(
+        name.removesuffix("_low").removeprefix("over_")
+        for name in (rows[0] if rows else ())
+        if name
+        and name.startswith("over_")
+        and name.endswith("_low")
+        and any(row[name] for row in rows)
+    )
+    for name in (against, str(against).replace(",", ";")):  # as PPO writes it
+        if name in measured:
+            return f"over_{name}"
+    names = " and ".join(measured) or "nothing"
+    raise OhHellError(f"against: {shown(against)} was not measured in {path}, but {names}")
+
+
+def _deals(file: Path, settings: Mapping[str, Any]) -> int:
+    """Returns the deals of a measurement; fields that think long play fewer."""
+    report, more = settings.get("report"), settings.get("more_players") or ()
+    deals = report.get("deals") if isinstance(report, dict) else None
+    if type(deals) is not int or not isinstance(more, list | tuple):
+        raise OhHellError(f"{file}: report.deals is missing: these are not a run's settings")
+    return deals * (1 + len(more))  # runs for several numbers of players play as many at each
+
+
+def _decisions(
+    rows: Sequence[dict[str, str]], settings: Mapping[str, Any], file: Path
+) -> list[int]:
+    """Returns the decisions of the whole run after each row of its metrics.
+
+    Rounds of counterfactual self-play count their own, rollouts of PPO all that there were; epochs
+    of distillation go through those that the settings name.
+    """
+    if settings.get("method") == DISTILL and type(each := settings.get("decisions")) is int:
+        return [each * int(sources.number_of(row, "epoch", file)) for row in rows]
+    found = [int(sources.number_of(row, "decisions", file)) for row in rows]
+    return list(accumulate(found)) if rows and "round" in rows[0] else found

@@ -1,0 +1,1 @@
+"""Self-play with sb3-contrib's MaskablePPO."""

@@ -1,0 +1,123 @@
+"""The policy as MaskablePPO wants it: what it asks of the network, in acting and in the loss."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import torch
+from gymnasium import spaces
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+from stable_baselines3.common.type_aliases import Schedule
+from torch import Tensor
+
+from ohhell_agents.nn.features import Inputs
+from ohhell_agents.nn.network import Network
+from ohhell_train.ppo.config import Config
+from ohhell_train.ppo.mixed_tables import MixedTables
+from ohhell_train.ppo.oracle_critic import Onlooker, silence
+from ohhell_train.ppo.rollout import LapTables
+
+Tables = LapTables | MixedTables
+
+
+class TablePolicy(MaskableActorCriticPolicy):
+    """The policy as MaskablePPO wants it, around a ``Network`` that plays without it, too."""
+
+    network: Network
+    onlooker: Onlooker | None
+    """A critic that sees all hands, where the settings want it."""
+    reference: Network | None
+    """What the network is pulled to, where it is."""
+
+    def __init__(
+        self,
+        observation_space: spaces.Space[Any],
+        action_space: spaces.Space[Any],
+        lr_schedule: Schedule,
+        config: Config,
+        tables: Tables,
+        start: Network | None = None,
+    ) -> None:
+        self._config, self._layout, self._rules = config, tables.layout, tables.rules
+        self._start = None if start is None else start.state_dict()
+        super().__init__(observation_space, action_space, lr_schedule)
+
+    def _build(self, lr_schedule: Schedule) -> None:
+        settings = self._config.network
+        self.network = Network(self._layout, settings.hidden, rules=self._rules)
+        self._begin_as(self._start)
+        self.onlooker = None
+        if settings.critic == "all_hands":
+            self.onlooker = Onlooker(self._layout, settings.hidden)
+            silence(self.network.critic)
+        self.optimizer = self.optimizer_class(
+            self.trained().parameters(),
+            lr=lr_schedule(1.0),  # type: ignore[call-arg]
+            **self.optimizer_kwargs,
+        )
+
+    def _begin_as(self, start: dict[str, Tensor] | None) -> None:
+        """Takes over weights, and keeps a copy of the network to be pulled to."""
+        self.reference = None
+        if start is None:
+            return
+        self.network.load_state_dict(start)
+        if self._config.ppo.pull > 0:
+            self.reference = copy.deepcopy(self.network).requires_grad_(False)
+
+    def trained(self) -> torch.nn.ModuleDict:
+        """Returns the parts that are trained, by the names that a saved state has for them."""
+        if self.onlooker is None:
+            return torch.nn.ModuleDict({"network": self.network})
+        return torch.nn.ModuleDict({"network": self.network, "onlooker": self.onlooker})
+
+    def weigh(self, views: Tensor, action_masks: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns the log-probabilities of all actions (B, A) and values (B,).
+
+        Args:
+            views: int8 (B, width), as ``LapTables`` shows them.
+            action_masks: int8 (B, A).
+        """
+        return self._weigh(self._read(views), views, action_masks)
+
+    def _read(self, views: Tensor) -> Inputs:
+        return self.network.read(views[:, : self._layout.length])
+
+    def _weigh(self, inputs: Inputs, views: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
+        with torch.autocast("cpu", torch.bfloat16, enabled=self._config.ppo.bf16):
+            log_probs = self.network.act(inputs, masks)
+            if self.onlooker is None:
+                values = self.network.judge(inputs)
+            else:
+                values = self.onlooker(inputs, views[:, self._layout.length :])
+        return log_probs.float(), values.float()
+
+    def evaluate_actions(
+        self, obs: Tensor, actions: Tensor, action_masks: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Returns values, log-probabilities of actions, and what is added to the aim, (B,) each.
+
+        That is the entropy. With a pull it is the entropy with its weight, less the divergence from
+        the reference with its own, and MaskablePPO adds it as it is.
+        """
+        assert action_masks is not None, "every decision has a mask"
+        inputs = self._read(obs)
+        log_probs, values = self._weigh(inputs, obs, action_masks)
+        taken = log_probs.gather(-1, actions.unsqueeze(-1)).squeeze(-1)
+        chances = log_probs.exp()
+        entropy = -(chances * log_probs).sum(dim=-1)
+        if self.reference is None:
+            return values, taken, entropy
+        with torch.no_grad():
+            wanted = self.reference.act(inputs, action_masks)
+        apart = (chances * (log_probs - wanted)).sum(dim=-1)  # the Kullback-Leibler divergence
+        ppo = self._config.ppo
+        return values, taken, ppo.entropy * entropy - ppo.pull * apart
+
+    def forward(self, *_: Any, **__: Any) -> Any:
+        """Not used: decisions are made by ``SelfPlayPPO.decide``."""
+        raise NotImplementedError("decisions of self-play are made by SelfPlayPPO.decide")
+
+    def _predict(self, *_: Any, **__: Any) -> Tensor:
+        raise NotImplementedError("save a checkpoint and play it with ohhell_agents.load(path)")

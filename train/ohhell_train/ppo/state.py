@@ -1,0 +1,68 @@
+"""What a resumed run needs: everything of a learner and its tables as named tensors."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from ohhell_train.ppo.learner import SelfPlayPPO
+from ohhell_train.ppo.rollout import LAP_FIELDS, Lap
+
+
+def digest_of(tensors: Mapping[str, torch.Tensor], notes: str) -> str:
+    """Returns the SHA-256 of a state: a damaged one must not reach the unchecked engine."""
+    found = hashlib.sha256(notes.encode())
+    for name, tensor in sorted(tensors.items()):
+        found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        found.update(tensor.detach().numpy().tobytes())
+    return found.hexdigest()
+
+
+def tensors_of(ppo: SelfPlayPPO) -> dict[str, torch.Tensor]:
+    """Returns weights, optimiser, tables, pool and the lap that was played ahead, by name."""
+    tensors = dict(ppo.policy.trained().state_dict())
+    for number, values in ppo.policy.optimizer.state_dict()["state"].items():
+        tensors |= {f"optimizer.{number}.{name}": value for name, value in values.items()}
+    tensors = {name: value.contiguous() for name, value in tensors.items()}
+    tensors |= {f"tables.{k}": torch.from_numpy(v) for k, v in ppo.tables.state().items()}
+    if ppo.tables.company.pool is not None:
+        tensors["pool.beaten"] = torch.from_numpy(ppo.tables.company.pool.beaten)
+    if ppo.following is not None:
+        for name in LAP_FIELDS:
+            tensors[f"lap.{name}"] = torch.from_numpy(getattr(ppo.following, name))
+    return tensors
+
+
+def put_back(ppo: SelfPlayPPO, tensors: dict[str, torch.Tensor], notes: dict[str, Any]) -> None:
+    """Brings a new learner to a saved state; past selves are put back by the run directory.
+
+    Raises:
+        KeyError: Something is missing in it; also TypeError, ValueError or RuntimeError where it
+            does not fit the learner.
+    """
+
+    def part(prefix: str) -> dict[str, torch.Tensor]:
+        names = [name for name in tensors if name.startswith(prefix)]
+        return {name.removeprefix(prefix): tensors[name] for name in names}
+
+    trained = ppo.policy.trained()
+    trained.load_state_dict({name: tensors[name] for name in trained.state_dict()})
+    optimizer = ppo.policy.optimizer.state_dict()
+    weights = [weight for group in ppo.policy.optimizer.param_groups for weight in group["params"]]
+    for name, value in part("optimizer.").items():
+        number, _, key = name.partition(".")
+        like = weights[int(number)]
+        fits = value.shape == like.shape
+        # in the same order of the memory as the weights, else sums are rounded otherwise
+        saved = torch.empty_like(like, requires_grad=False).copy_(value) if fits else value
+        optimizer["state"].setdefault(int(number), {})[key] = saved
+    ppo.policy.optimizer.load_state_dict(optimizer)
+    ppo.tables.restore({name: value.numpy() for name, value in part("tables.").items()})
+    lap = {name: value.numpy().copy() for name, value in part("lap.").items()}
+    ppo.following = Lap(**lap) if lap else None
+    ppo.tables.random.bit_generator.state = notes["random"]
+    ppo.num_timesteps = notes["counters"]["decisions"]
+    ppo._n_updates = notes["updates"]

@@ -1,0 +1,337 @@
+"""``Results``: what a tournament found out, with error bars; its files.
+
+Every interval is one over blocks, see ``figures.py``; what intervals are made of is in
+``statistics.py``. The fields of ``results.json`` are described in ``docs/tournament.md``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import platform
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ohhell_agents.base import write_whole
+from ohhell_env import __version__
+from ohhell_env.errors import OhHellError
+from ohhell_train.tournament.analysis import statistics
+from ohhell_train.tournament.analysis.figures import Figures, Floats, Pairing
+from ohhell_train.tournament.analysis.rating import rate
+from ohhell_train.tournament.analysis.statistics import Comparison
+from ohhell_train.tournament.entrants import Entrant
+from ohhell_train.tournament.tables import Blocks, Deals, Inside
+
+RESULTS, TIMINGS = "results.json", "timings.json"
+_DIGITS = 6
+_APART = 0.2
+"""Share of its width by which an interval may differ from the bootstrap's without a warning."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """A finished tournament."""
+
+    deals: Deals
+    design: str
+    entrants: list[Entrant]
+    outcomes: Mapping[Pairing, Blocks]
+    """What happened, by (entrant, entrant of the field); of a mixed tournament under one key."""
+    inside: Inside
+    """What the engine did, added up."""
+    seconds: float
+    """Time that the play took, added up over all worker processes."""
+    anchor: str | None = None
+    """Entrant that is the zero of the ratings."""
+    stop: float | None = None
+    """Precision at which the tournament was to stop; None: it was not to."""
+    planned: int | None = None
+    """Number of blocks at most, where it was to stop."""
+    unit: int | None = None
+    """Blocks after which it was to stop if it could."""
+    challenger: str | None = None
+    """The only entrant that sits alone; None: each does in its turn."""
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the entrants."""
+        return [entrant.name for entrant in self.entrants]
+
+    @property
+    def blocks(self) -> int:
+        """Number of deal blocks."""
+        return len(next(iter(self.outcomes.values())))
+
+    @property
+    def alone(self) -> bool:
+        """Whether one entrant sits alone against a field."""
+        return self.design == "field"
+
+    @cached_property
+    def _by_name(self) -> list[int]:
+        """The places of the entrants in order of their names.
+
+        Whatever is added up or listed comes in this order, so that not even a rounding error
+        depends on the order in which the entrants were named.
+        """
+        return sorted(range(len(self.entrants)), key=lambda place: self.names[place])
+
+    @cached_property
+    def figures(self) -> Figures:
+        """Everything by block."""
+        rank = {place: number for number, place in enumerate(self._by_name)}
+        pairings = sorted(self.outcomes, key=lambda pair: [rank.get(place, -1) for place in pair])
+        outcomes = {pairing: self.outcomes[pairing] for pairing in pairings}
+        place = None if self.challenger is None else self.names.index(self.challenger)
+        return Figures(outcomes, len(self.entrants), self.blocks, self.alone, place)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the results as plain data; equal for equal seeds, without times."""
+        return self._plain
+
+    @cached_property
+    def _plain(self) -> dict[str, Any]:
+        rules = self.deals.rules
+        comparisons = self._comparisons()
+        plain = {
+            "design": self.design,
+            "episode": self.deals.episode,
+            "variant": rules.name,
+            "rules": rules.to_dict(),
+            "players": rules.players,
+            "hand_size": self.deals.hand_size,
+            "seed": self.deals.seed,
+            "blocks": self.blocks,
+            "planned_blocks": self.blocks if self.planned is None else self.planned,
+            "stop": self.stop,
+            "unit": None if self.stop is None else self.unit,
+            "anchor": self.anchor,
+            "challenger": self.challenger,
+            "versions": versions(),
+            "entrants": self._entrants(),
+            "pairs": dict(self._pairs()),
+            "comparisons": comparisons,
+        }
+        return plain | {"warnings": self._warnings(plain)}
+
+    def _interval(self, values: Floats) -> tuple[float, tuple[float, float] | None]:
+        """Returns a mean and its interval, which holds at any time if the play was to stop."""
+        values = values[~np.isnan(values)]
+        return statistics.interval(values) if self.stop is None else statistics.anytime(values)
+
+    def _entrants(self) -> dict[str, Any]:
+        ratings = rate(self.names, self.figures.strength.T, anchor=self.anchor)
+        rows = self.figures.difference[self._by_name]
+        resampled = statistics.bootstrap(rows, self.deals.seed)
+        found = {}
+        for place, ends in zip(self._by_name, resampled, strict=True):
+            entrant = self.entrants[place]
+            rating = ratings[entrant.name]
+            bootstrap = None if np.isnan(ends).any() else tuple(ends)
+            figures = self._entrant(place) | {"difference_bootstrap95": bootstrap}
+            found[entrant.name] = _rounded(figures) | {"rating": _rounded(rating)}
+        return found
+
+    def _entrant(self, place: int) -> dict[str, Any]:
+        figures, entrant = self.figures, self.entrants[place]
+        measured = {
+            "mean_points": figures.points,
+            "difference": figures.difference,
+            "win_share": figures.win_share,
+            "made_rate": figures.made,
+        }
+        if figures.paid is not None:
+            measured["settlement"] = figures.paid
+        plain: dict[str, Any] = {}
+        for name, values in measured.items():
+            ci95 = "ci95" if name == "mean_points" else f"{name}_ci95"
+            plain[name], plain[ci95] = self._interval(values[place])
+        for what in ("hand_size", "seat", "bid"):
+            plain[f"made_by_{what}"] = figures.made_by(place, what)
+        return (
+            plain
+            | figures.tricks_off(place)
+            | {
+                "tables": figures.tables_of(place),
+                "deals": figures.deals_of(place),
+                "faults": entrant.faults,
+                "disqualified": entrant.was_disqualified,
+                "given_up": entrant.given_up,
+            }
+        )
+
+    def _pairs(self) -> Any:
+        """Yields "A|B" and what A did against B, for all that met."""
+        for one, other in itertools.permutations(self._by_name, 2):
+            values = self.figures.against(one, other)
+            values = values[~np.isnan(values)]
+            if len(values):
+                difference, ci95 = self._interval(values)
+                pair = {"difference": difference, "ci95": ci95, "blocks": len(values)}
+                if self.alone:
+                    pair |= self.figures.alone_against(one, other)
+                yield f"{self.names[one]}|{self.names[other]}", _rounded(pair)
+
+    def _comparisons(self) -> list[dict[str, Any]]:
+        """Returns for every two entrants by how much one is better than the other."""
+        values, anytime = self.figures.strength, self.stop is not None
+        pairs = list(itertools.combinations(self._by_name, 2))
+        found = [statistics.compare(values, a, b, anytime) for a, b in pairs]
+        adjusted = statistics.holm([each.p for each in found])
+        return [
+            self._comparison(a, b, each, p_holm)
+            for (a, b), each, p_holm in zip(pairs, found, adjusted, strict=True)
+        ]
+
+    def _comparison(self, a: int, b: int, found: Comparison, p_holm: float) -> dict[str, Any]:
+        sign = 1.0
+        if found.difference < 0.0:
+            a, b, sign = b, a, -1.0
+        ci95 = found.ci95
+        if ci95 is not None and sign < 0.0:
+            ci95 = (-ci95[1], -ci95[0])
+        noise = ci95 is None or ci95[0] <= 0.0 <= ci95[1]
+        return _rounded(
+            {
+                "better": self.names[a],
+                "worse": self.names[b],
+                "difference": abs(found.difference),
+                "ci95": ci95,
+                "p": found.p,
+                "p_holm": p_holm,
+                "inside_noise": noise,
+                "blocks_needed": statistics.blocks_needed(found),
+            }
+        )
+
+    def _warnings(self, plain: dict[str, Any]) -> list[str]:
+        """Returns what a reader of the figures must know, one sentence each."""
+        close = [each for each in plain["comparisons"] if each["inside_noise"]]
+        said = [_noise(each, self.blocks, self.stop) for each in close]
+        for name, row in plain["entrants"].items():
+            if row["disqualified"] or row["given_up"]:
+                out = " and given up for the rest of the tournament" if row["given_up"] else ""
+                said.append(f"{name} was disqualified{out}: {row['faults']} faults")
+            elif row["faults"]:
+                said.append(f"{name} made {row['faults']} faults")
+            if self.stop is None and _disagree(row):
+                said.append(
+                    f"{name}: the bootstrap's interval is another one; play more blocks before "
+                    "relying on either"
+                )
+        return said
+
+    def timings(self) -> dict[str, Any]:
+        """Returns what depends on the clock."""
+        tables = len(self.outcomes) * self.blocks * self.deals.rules.players
+        deals = sum(int((blocks["hand_sizes"] > 0).sum()) for blocks in self.outcomes.values())
+        return {
+            "seconds": self.seconds,
+            "tables": tables,
+            "deals": deals,
+            "deals_per_second": deals / self.seconds,
+            "engine": _speed(self.inside.decisions, self.inside.seconds),
+            "entrants": {
+                entrant.name: _speed(entrant.decisions, entrant.seconds)
+                | {"first_fault": entrant.first_fault or None}
+                for entrant in self.entrants
+                if entrant.decisions
+            },
+        }
+
+    def save(self, folder: str | Path) -> Path:
+        """Writes ``results.json`` and ``timings.json`` into a folder, each whole or not at all.
+
+        Returns:
+            The path of ``results.json``.
+
+        Raises:
+            OhHellError: It cannot be written; a file from before is as it was.
+        """
+        path = Path(folder) / RESULTS
+        try:
+            write_whole(path.with_name(TIMINGS), _json(self.timings()))
+            write_whole(path, _json(self.to_dict()))
+        except OSError as error:
+            raise unwritable(path, error) from None
+        return path
+
+
+def _speed(decisions: int, seconds: float) -> dict[str, Any]:
+    each = 1000.0 * seconds / decisions if decisions else None
+    return {"decisions": decisions, "seconds": seconds, "ms_per_decision": each}
+
+
+def _noise(comparison: dict[str, Any], blocks: int, stop: float | None) -> str:
+    better, worse, ci95 = comparison["better"], comparison["worse"], comparison["ci95"]
+    text = f"{better} over {worse}: {comparison['difference']:+.3f} points"
+    if ci95 is None:
+        return f"{text}, from too few blocks for an interval"
+    if comparison["difference"] == 0.0:
+        return f"{better} and {worse} came out equal"
+    if stop is not None and max(abs(end) for end in ci95) <= stop:
+        return f"{text}; they are known to differ by no more than {stop:g}"
+    needed = comparison["blocks_needed"]
+    return (
+        f"{text} is inside the noise of {blocks:,} blocks; a difference as large would need about "
+        f"{needed:,} to be settled"
+    )
+
+
+def _disagree(row: dict[str, Any]) -> bool:
+    analytic, resampled = row["difference_ci95"], row["difference_bootstrap95"]
+    if analytic is None or resampled is None:
+        return False
+    room = _APART * (analytic[1] - analytic[0])
+    return any(abs(a - b) > room for a, b in zip(analytic, resampled, strict=True))
+
+
+def check_writable(folder: str | Path) -> None:
+    """Makes the folder for the results, so that a bad one is found before the cards are dealt.
+
+    Raises:
+        OhHellError: Nothing can be written there.
+    """
+    path = Path(folder)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        raise unwritable(path, error) from None
+    except ValueError:
+        raise OhHellError(f"out: {str(path)!r} is no name that a folder can have") from None
+
+
+def unwritable(path: Path, error: OSError) -> OhHellError:
+    """Returns the error to be raised where a file of the results cannot be written."""
+    return OhHellError(f"{path}: results cannot be written there: {error.strerror or error}")
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _rounded(inner) for key, inner in value.items()}
+    if isinstance(value, tuple):
+        return [_rounded(inner) for inner in value]
+    return round(value, _DIGITS) + 0.0 if isinstance(value, float) else value
+
+
+def versions() -> dict[str, str]:
+    """Returns the versions of whatever the figures depend on, installed here."""
+    found = {"ohhell_env": __version__, "python": platform.python_version()}
+    for package in ("numpy", "numba", "openskill", "scipy", "torch"):
+        with contextlib.suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found
+
+
+def _json(data: dict[str, Any]) -> str:
+    return json.dumps(data, indent=1, sort_keys=True, allow_nan=False) + "\n"

@@ -1,0 +1,113 @@
+"""How a tournament stands while it is played: cheap figures for those who watch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ohhell_train.tournament.analysis.figures import by_line, counted, less_others
+from ohhell_train.tournament.design import DRAWN
+from ohhell_train.tournament.units import Asked, Part, Room, Unit
+
+
+class Standing(NamedTuple):
+    """How one entrant stands."""
+
+    name: str
+    blocks: int
+    """Blocks counted so far, over all its pairings."""
+    difference: float
+    """Points over the others so far."""
+    half_width: float | None
+    """About half the width of its 95 % interval (blocks of different pairings taken as apart)."""
+
+
+class Failing(NamedTuple):
+    """An entrant that makes faults."""
+
+    asked: Asked
+    """What became of its decisions in the first unit with a fault that was counted."""
+    blocks: int
+    """Blocks of that unit."""
+    given_up: bool = False
+    """Whether it is not asked any more."""
+
+
+class Standings:
+    """The sums so far.
+
+    Args:
+        room: The tournament.
+        design: Its design.
+        blocks: Blocks of each pairing.
+        units: All that is to be played.
+        challenger: The only entrant that counts; None: all do.
+    """
+
+    def __init__(
+        self,
+        room: Room,
+        design: str,
+        blocks: int,
+        units: Sequence[Unit],
+        challenger: str | None = None,
+    ) -> None:
+        self.design, self.blocks, self.deals = design, blocks, room.deals
+        self.challenger = challenger
+        self._names = [entrant.name for entrant in room.entrants]
+        self._tables = room.deals.rules.players
+        self.total = self._tables * sum(unit.blocks for unit in units)
+        """Tables to be played."""
+        self.done = 0
+        """Tables played."""
+        self._sums = np.zeros((len(self._names), 3))  # blocks, sum, sum of squares
+        self.failing: dict[str, Failing] = {}
+        """Those who have made faults, by name."""
+
+    def add(self, unit: Unit, part: Part) -> None:
+        """Counts a unit."""
+        self._count(unit, part, 1)
+        for place, asked in part.asked.items():
+            if asked.first_fault:
+                name = self._names[place]
+                self.failing.setdefault(name, Failing(asked, unit.blocks))
+
+    def take_back(self, unit: Unit, part: Part) -> None:
+        """Counts a unit no more, for it is played again."""
+        self._count(unit, part, -1)
+
+    def give_up(self, places: Iterable[int]) -> None:
+        """Notes that entrants are not asked any more."""
+        for place in places:
+            name = self._names[place]
+            self.failing[name] = self.failing[name]._replace(given_up=True)
+
+    def _count(self, unit: Unit, part: Part, sign: int) -> None:
+        self.done += sign * self._tables * unit.blocks
+        who = counted(part.blocks, unit.one != DRAWN)
+        line = less_others(by_line(part.blocks["scores"])).mean(axis=1)[:, : who.shape[1]]
+        for power in range(3):
+            np.add.at(self._sums[:, power], who, sign * line**power)
+
+    def now(self) -> list[Standing]:
+        """Returns how everybody stands, the best first."""
+        found = [
+            self._standing(name, *row)
+            for name, row in zip(self._names, self._sums, strict=True)
+            if self.challenger is None or name == self.challenger
+        ]
+        return sorted(found, key=lambda standing: -standing.difference)
+
+    @staticmethod
+    def _standing(name: str, blocks: float, total: float, squares: float) -> Standing:
+        if blocks < 1.0:
+            return Standing(name, 0, 0.0, None)
+        mean = total / blocks
+        half = None
+        if blocks > 1.0:
+            variance = max(squares - blocks * mean * mean, 0.0) / (blocks - 1.0)
+            half = 1.96 * math.sqrt(variance / blocks)
+        return Standing(name, int(blocks), mean, half)

@@ -1,0 +1,1 @@
+"""Who plays the units of a tournament: this process, worker processes, or Ray."""

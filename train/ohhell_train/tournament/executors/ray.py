@@ -1,0 +1,475 @@
+"""Plays the units of a tournament with Ray: on this machine, or on the machines of a cluster.
+
+Workers are Ray's actors, of one CPU and one thread each. Every one that is ready has one unit, so a
+machine that is slower, or comes later, simply plays fewer; a unit whose worker is lost is given to
+another one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib
+import itertools
+import os
+import pickle
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import warnings
+from collections import Counter
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ohhell_agents
+import ohhell_env
+import ohhell_train
+from ohhell_agents import AGENTS
+from ohhell_agents.external.program import end_all
+from ohhell_agents.saved import is_there
+from ohhell_env.errors import OhHellError, shown
+from ohhell_env.extras import what_is_missing
+from ohhell_train.tournament.design import DRAWN
+from ohhell_train.tournament.entrants import EntrantLike
+from ohhell_train.tournament.executors import last_asked
+from ohhell_train.tournament.executors.processes import (
+    Played,
+    Setup,
+    blamed,
+    sendable,
+    use_one_thread,
+)
+from ohhell_train.tournament.executors.scratch import scratch_folder
+from ohhell_train.tournament.given_up import Agenda
+from ohhell_train.tournament.units import Room, Unit
+
+ATTEMPTS = 3
+"""Workers that a unit may cost, and actors that may be lost before one of them is ready."""
+
+PACKAGES = (ohhell_env, ohhell_agents, ohhell_train)
+"""What the machines of a cluster get from this one."""
+EXCLUDED = ("__pycache__/", "*.nbi", "*.nbc")
+"""What of the packages stays here, as lines of a ``.gitignore``."""
+
+_GRACE = 2.0  # seconds that an idle worker has to close its players
+_REACH = 10.0  # seconds for a first connection to a cluster
+_JOIN = 30.0  # seconds for a rehearsal of joining it
+_PATIENCE = 900.0  # seconds until the first worker is ready; a cluster may have to start machines
+_OBJECTS = 100_000_000  # bytes of shared memory of a Ray of our own; Ray's least is 75 MB
+_LOCALHOST_ONLY = "ENABLE_RAY_CLUSTER"  # Ray's switch; its variable is read once, at the import
+
+
+def play_on_ray(
+    setup: Setup, units: Agenda | Sequence[Unit], workers: int, address: str | None
+) -> Generator[Played]:
+    """Plays units in Ray's actors, each with one thread.
+
+    Args:
+        setup: The tournament.
+        units: The units.
+        workers: Number of actors at most.
+        address: Of the cluster: "auto", "host:port" or "ray://host:port"; None: a Ray on this
+            machine, which ends with the tournament and is reached from this machine only.
+
+    Yields:
+        Each unit and what happened in it, as they come.
+
+    Raises:
+        OhHellError: Ray is not installed, is in use, or cannot be reached; or a unit has cost
+            ``ATTEMPTS`` workers.
+    """
+    agenda = Agenda.of(units)
+    if not agenda:
+        return
+    ray = _ray()
+    wanted = min(workers, len(agenda))
+    where = _own_ray(ray, wanted) if address is None else _joined_ray(ray, address)
+    with where as notes, contextlib.closing(_Crew(ray, setup, notes)) as crew:
+        yield from crew.play(agenda, wanted)
+
+
+def _ray() -> Any:
+    try:
+        ray = importlib.import_module("ray")
+    except ModuleNotFoundError as error:
+        raise OhHellError(f"executor 'ray' {what_is_missing(error)}") from None
+    if ray.is_initialized():
+        raise OhHellError("this process uses Ray already; call ray.shutdown() before a tournament")
+    return ray
+
+
+class _Worker:
+    """What an actor does."""
+
+    def __init__(self) -> None:
+        self._room: Room | None = None
+
+    def start(self, setup: Setup, note: str | None) -> BaseException | None:
+        """Makes the entrants; returns what went wrong, for Ray would wrap what is raised."""
+        warnings.simplefilter("ignore")  # they were shown when the tournament began
+        if note is not None:
+            last_asked.keep(note)
+        try:
+            use_one_thread()
+            with tempfile.TemporaryDirectory() as folder:
+                self._room = _unpacked(setup, Path(folder)).made()
+            use_one_thread()
+        except BaseException as error:
+            return sendable(error)
+        return None
+
+    def play(self, unit: Unit) -> Played | BaseException:
+        assert self._room is not None
+        try:
+            return unit, self._room.play(unit)
+        except BaseException as error:
+            return sendable(error)
+
+    def close(self) -> None:
+        if self._room is not None:
+            self._room.close()
+        end_all()
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What a worker is doing: it plays a unit, or (None) it starts."""
+
+    worker: Any
+    unit: Unit | None
+    attempt: int
+    """Which attempt to start it is."""
+    note: Path | None
+    """File in which it notes whom it asks; None: on another machine, perhaps."""
+
+
+class _Crew:
+    """The actors of a tournament.
+
+    Args:
+        ray: The package.
+        setup: The tournament.
+        notes: Folder for notes of whom they ask; None: they may be on other machines.
+    """
+
+    def __init__(self, ray: Any, setup: Setup, notes: Path | None) -> None:
+        self._ray = ray
+        self._notes, self._hired = notes, itertools.count()
+        self._setup = ray.put(_packed(ray, setup, notes is None))
+        self._names = [
+            _parts(wish)[0] if isinstance(wish, str) else wish[0]
+            for wish in pickle.loads(setup.entrants)
+        ]
+        self._kind = ray.remote(num_cpus=1, max_restarts=0)(_Worker)
+        self._jobs: dict[Any, _Job] = {}
+        self._agenda = Agenda(())
+        self._lost: Counter[Unit] = Counter()
+
+    def play(self, agenda: Agenda, workers: int) -> Generator[Played]:
+        """Plays units with so many workers at most; yields what ``play_on_ray`` does."""
+        self._agenda = agenda
+        for _ in range(workers):
+            self._hire()
+        while agenda or any(job.unit is not None for job in self._jobs.values()):
+            if not self._jobs:
+                self._hire()
+            job, answer = self._next_answer()
+            if isinstance(answer, BaseException):
+                raise answer
+            if job is not None:
+                self._employ(job)
+            if answer is not None:
+                played, part = answer
+                # arrays of Ray's are read-only, and keep its shared memory occupied
+                yield played, dataclasses.replace(part, blocks=part.blocks.copy())
+
+    def close(self) -> None:
+        for job in self._jobs.values():
+            self._dismiss(job.worker)
+        self._jobs.clear()
+
+    def _hire(self, attempt: int = 1) -> None:
+        """Asks for a worker; it gets a unit when it is ready, for there may never be room for it.
+
+        Args:
+            attempt: How many times it was tried, with this one.
+        """
+        worker = self._kind.remote()
+        note = None if self._notes is None else self._notes / f"asked-{next(self._hired)}"
+        started = worker.start.remote(self._setup, None if note is None else str(note))
+        self._jobs[started] = _Job(worker, None, attempt, note)
+
+    def _employ(self, job: _Job) -> None:
+        unit = self._agenda.take()
+        if unit is not None:
+            self._jobs[job.worker.play.remote(unit)] = _Job(job.worker, unit, 1, job.note)
+        else:
+            with contextlib.suppress(Exception):  # it is lost, or too slow
+                self._ray.get(job.worker.close.remote(), timeout=_GRACE)
+            self._dismiss(job.worker)
+
+    def _dismiss(self, worker: Any) -> None:
+        with contextlib.suppress(Exception):  # there is none any more
+            self._ray.kill(worker)
+
+    def _next_answer(self) -> tuple[_Job | None, Any]:
+        """Returns a job that ended with its answer; None and None: the worker was lost."""
+        at_work = any(job.unit is not None for job in self._jobs.values())
+        ready, _ = self._ray.wait(list(self._jobs), timeout=None if at_work else _PATIENCE)
+        if not ready:
+            free = self._ray.available_resources().get("CPU", 0.0)
+            raise OhHellError(
+                f"no worker of the Ray cluster was ready within {_PATIENCE:.0f} seconds; it has "
+                f"{free:.0f} free CPUs, and every worker needs one"
+            )
+        job = self._jobs.pop(ready[0])
+        errors = self._ray.exceptions
+        try:
+            return job, self._ray.get(ready[0])
+        except errors.RuntimeEnvSetupError as error:
+            raise OhHellError(f"the clone cannot be sent to the cluster: {_said(error)}") from None
+        except errors.RayTaskError as error:
+            raise OhHellError(f"a worker on Ray failed: {_said(error.cause or error)}") from None
+        except errors.RayError as error:
+            self._replace(job, error)
+            return None, None
+
+    def _replace(self, job: _Job, error: Exception) -> None:
+        """Sees to it that what a lost worker did is done by another."""
+        self._dismiss(job.worker)
+        if job.unit is None:
+            if job.attempt >= ATTEMPTS:
+                raise OhHellError(
+                    f"{ATTEMPTS} workers on Ray, one after the other, died before they could play"
+                    f"{self._blamed(job)}: {_said(error)}"
+                )
+            self._hire(job.attempt + 1)
+            return
+        self._lost[job.unit] += 1
+        if self._lost[job.unit] >= ATTEMPTS:
+            raise OhHellError(
+                f"blocks {job.unit.first} to {job.unit.first + job.unit.blocks - 1} of a pairing "
+                f"have cost {ATTEMPTS} workers on Ray{self._blamed(job)}; a store keeps what was "
+                f"played, the same command goes on. The last one: {_said(error)}"
+            )
+        self._agenda.put_back(job.unit)
+        self._hire()
+
+    def _blamed(self, job: _Job) -> str:
+        """Returns who was being asked when a worker was lost, as far as it is known."""
+        if job.note is not None:
+            return blamed(job.note)
+        if job.unit is None or job.unit.one == DRAWN:
+            return ", for want of memory perhaps, or by a player that ends its process"
+        one, field = self._names[job.unit.one], self._names[job.unit.field]
+        return (
+            f", for want of memory perhaps, or by {shown(one)} or {shown(field)}, which sat there"
+        )
+
+
+def _said(error: BaseException) -> str:
+    """Returns in one line what an error says; Ray's have a whole report."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0] if lines else 'no message'}"[:500]
+
+
+@dataclass(frozen=True)
+class _Saved:
+    """An entrant that is a file or a folder here, with all that is in it."""
+
+    name: str
+    files: Mapping[str, bytes]
+    """By the path, from the name of that file or folder on."""
+
+    def unpacked(self, folder: Path) -> EntrantLike:
+        """Writes the files into a folder; returns the entrant that is made from them."""
+        for name, content in self.files.items():
+            file = folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+        return self.name, str(folder / Path(next(iter(self.files))).parts[0])
+
+
+def _packed(ray: Any, setup: Setup, away: bool) -> Setup:
+    """Returns the setup as workers can read it.
+
+    Classes of the main program travel by value, for workers have another main program.
+
+    Args:
+        ray: The package.
+        setup: The tournament.
+        away: Whether files of this machine have to travel, too.
+    """
+    wishes = pickle.loads(setup.entrants)  # pickled by ourselves, a moment ago
+    if away:
+        wishes = [_with_files(wish) for wish in wishes]
+    return dataclasses.replace(setup, entrants=ray.cloudpickle.dumps(wishes))
+
+
+def _unpacked(setup: Setup, folder: Path) -> Setup:
+    ray = importlib.import_module("ray")
+    wishes = pickle.loads(setup.entrants)
+    for place, wish in enumerate(wishes):
+        if isinstance(wish, _Saved):
+            wishes[place] = wish.unpacked(folder / str(place))
+    return dataclasses.replace(setup, entrants=ray.cloudpickle.dumps(wishes))
+
+
+def _with_files(wish: EntrantLike) -> EntrantLike | _Saved:
+    name, spec = _parts(wish) if isinstance(wish, str) else wish
+    if not isinstance(spec, str) or spec in AGENTS or not is_there(Path(spec)):
+        return wish
+    top = Path(spec).resolve()
+    files = {
+        file.relative_to(top.parent).as_posix(): file.read_bytes()
+        for file in (top, *top.rglob("*"))
+        if file.is_file()
+    }
+    return _Saved(name, files) if files else wish
+
+
+def _parts(wish: str) -> tuple[str, str]:
+    """Returns name and path of an entrant, "name=path" or a path alone."""
+    name, separator, spec = wish.partition("=")
+    is_name = separator and not set(name) & set("/\\")
+    return (name, spec) if is_name else (wish, wish)
+
+
+@contextlib.contextmanager
+def _own_ray(ray: Any, workers: int) -> Iterator[Path]:
+    """A Ray on this machine, for this machine alone, that ends with the context; its folder."""
+    constants = importlib.import_module("ray._private.ray_constants")
+    with _unchanged(constants), scratch_folder() as folder:
+        setattr(constants, _LOCALHOST_ONLY, False)  # else it listens on all networks
+        os.environ["RAY_AUTH_MODE"] = "token"  # other users of the machine stay out
+        os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)  # else it leaves one in the home
+        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+        os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"  # else it warns of future changes
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+        _read_environment_again()
+        with _initialized(
+            ray,
+            address="local",
+            num_cpus=workers,
+            num_gpus=0,
+            include_dashboard=False,
+            object_store_memory=_OBJECTS,
+            _node_ip_address="127.0.0.1",
+            _temp_dir=str(folder),
+        ):
+            yield folder
+
+
+@contextlib.contextmanager
+def _joined_ray(ray: Any, address: str) -> Iterator[None]:
+    """The Ray of a cluster, with our packages on all its machines."""
+    _check_reachable(address)
+    folders = [str(Path(str(package.__file__)).parent) for package in PACKAGES]
+    packages = {"py_modules": folders, "excludes": list(EXCLUDED)}
+    constants = importlib.import_module("ray._private.ray_constants")
+    with _unchanged(constants), _initialized(ray, address=address, runtime_env=packages):
+        yield
+
+
+@contextlib.contextmanager
+def _initialized(ray: Any, **settings: Any) -> Iterator[None]:
+    try:
+        try:
+            ray.init(log_to_driver=False, logging_level="error", **settings)
+        except (Exception, SystemExit) as error:  # it exits where it has waited for too long
+            raise OhHellError(f"Ray cannot be started or joined: {_said(error)}") from None
+        yield
+    finally:
+        ray.shutdown()
+
+
+@contextlib.contextmanager
+def _unchanged(constants: Any) -> Iterator[None]:
+    """Gives back afterwards what Ray needs changed, and what it changes itself."""
+    is_main = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGTERM) if is_main else None
+    before = dict(os.environ)
+    clusters = getattr(constants, _LOCALHOST_ONLY)
+    try:
+        yield
+    finally:
+        setattr(constants, _LOCALHOST_ONLY, clusters)
+        for name in {name for name in {*before, *os.environ} if _is_ours(name)}:
+            os.environ.pop(name, None)
+            if name in before:
+                os.environ[name] = before[name]
+        _read_environment_again()
+        if handler is not None:
+            signal.signal(signal.SIGTERM, handler)
+
+
+def _read_environment_again() -> None:
+    """Makes Ray forget how it was told to prove who it is; it has no public way to ask for that."""
+    core = importlib.import_module("ray._raylet")
+    with contextlib.suppress(AttributeError):  # Ray before it had tokens
+        core.AuthenticationTokenLoader.instance().reset_cache()
+        core.Config.initialize("")
+
+
+def _is_ours(variable: str) -> bool:
+    return variable.startswith("RAY_") or variable in {"PYTHONPATH", "PYTHONBREAKPOINT"}
+
+
+def _check_reachable(address: str) -> None:
+    """Has another process join a cluster first: where Ray fails it takes minutes, or aborts.
+
+    Raises:
+        OhHellError: It cannot be joined.
+    """
+    host, port = _host_and_port(address)
+    if host:
+        try:
+            socket.create_connection((host, port), timeout=_REACH).close()
+        except OSError as error:
+            raise OhHellError(f"no Ray cluster answers at {shown(address)}: {error}") from None
+    rehearsal = "import ray, sys; ray.init(sys.argv[1], log_to_driver=False); ray.shutdown()"
+    command = [sys.executable, "-c", rehearsal, address]
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_JOIN,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise OhHellError(
+            f"no Ray cluster answers at {shown(address)} within {_JOIN:.0f} seconds"
+        ) from None
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if line.strip()] or ["no message"]
+        raise OhHellError(
+            f"the Ray cluster at {shown(address)} cannot be joined: {lines[-1][:500]}"
+        )
+
+
+def _host_and_port(address: str) -> tuple[str, int]:
+    """Returns host and port of an address; "" and 0 where it is "auto".
+
+    Raises:
+        OhHellError: It is no address.
+    """
+    if address == "auto":
+        return "", 0
+    host, separator, port = address.removeprefix("ray://").rpartition(":")
+    if not (separator and host.strip("[]") and port.isascii() and port.isdecimal()):
+        raise OhHellError(
+            f"address: 'auto', 'host:port' or 'ray://host:port' is wanted, got {shown(address)}"
+        )
+    if len(port) > 9 or not 0 < int(port) < 65536:
+        raise OhHellError(
+            f"address {shown(address)}: a port is a number from 1 to 65535, got {port[:80]}"
+        )
+    return host.strip("[]"), int(port)

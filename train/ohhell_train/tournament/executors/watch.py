@@ -1,0 +1,114 @@
+"""Watches over a tournament with Python classes of others', in a process that they cannot end.
+
+Such a player runs in the process that asks it, from its import on. One that calls ``os._exit(0)``
+would end the command without a word and with status 0. So the command runs itself once more in a
+process beside it, waits, and reports whom that process was asking when it ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+from ohhell_agents.external.imported import is_import
+from ohhell_agents.external.program import end_all
+from ohhell_agents.saved import is_there
+from ohhell_env.cli.program import owns_process
+from ohhell_env.errors import OhHellError, shown_path
+from ohhell_train.tournament.entrants import EntrantLike, spec_of
+from ohhell_train.tournament.executors import last_asked
+from ohhell_train.tournament.executors.processes import end_with_parent, how_ended
+from ohhell_train.tournament.executors.scratch import scratch_folder
+
+_PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+def is_wanted(wishes: Sequence[EntrantLike]) -> bool:
+    """Returns whether this process is the command itself, and a player is somebody else's class."""
+    if not owns_process() or multiprocessing.parent_process() is not None or os.name != "posix":
+        return False
+    return any(_is_foreign(wish) for wish in wishes)
+
+
+def _is_foreign(wish: EntrantLike) -> bool:
+    spec = spec_of(wish)
+    return isinstance(spec, str) and is_import(spec) and not is_there(Path(spec))
+
+
+def run_again(out: Path) -> int:
+    """Runs this command in another process and returns its exit status.
+
+    Args:
+        out: Folder of its results, for the message.
+
+    Raises:
+        OhHellError: The process ended without having done its work.
+    """
+    with scratch_folder() as folder:
+        note = folder / "asked"
+        process = multiprocessing.get_context("spawn").Process(target=_run, args=(str(note),))
+        with _passed_on(process) as passed:
+            process.join()
+        status = process.exitcode
+        if last_asked.is_done(note):
+            return status or 0
+        if status is not None and -status in passed:
+            return 128 - status
+        name = last_asked.who(note)
+    whom = "a player was asked last" if name is None else f"entrant {shown_path(name)!r} was asked"
+    raise OhHellError(
+        f"the tournament ended ({how_ended(status)}) while {whom}: a player has ended the process, "
+        f"or memory was short; what was played is kept in {out}"
+    )
+
+
+def _run(note: str) -> None:
+    """Runs the command of this process's arguments, which are those of the process that watches."""
+    with contextlib.suppress(OSError):  # Ctrl-C comes once, from the process that watches
+        os.setpgid(0, 0)
+    end_with_parent()
+    last_asked.keep(note)
+    from ohhell_env.cli.commands import OHHELL
+
+    status = OHHELL.run()
+    last_asked.done()
+    _end(status)
+
+
+def _end(status: int) -> NoReturn:
+    """Ends this process at once: a player's threads would be waited for, and may never end."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # a player has closed it
+            stream.flush()
+    end_all()
+    os._exit(status)
+
+
+@contextlib.contextmanager
+def _passed_on(process: Any) -> Iterator[set[int]]:
+    """Starts a process and passes on to it the signals that end a command; yields their numbers."""
+    passed: set[int] = set()
+
+    def pass_on(number: int, _: FrameType | None) -> None:
+        passed.add(number)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, number)
+
+    before = {}
+    process.start()
+    for name in _PASSED_ON:
+        number = getattr(signal, name)
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as it is in the background of a shell
+            before[number] = signal.signal(number, pass_on)
+    try:
+        yield passed
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

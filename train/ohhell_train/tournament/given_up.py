@@ -1,0 +1,133 @@
+"""Entrants that fail all the time, and are given up for the rest of the tournament.
+
+The rule looks at the units in one fixed order, by their first block, then by the names of those who
+sit there. A unit counts against an entrant where it was disqualified or failed at every decision;
+one without a decision of its own counts for nothing. From ``GIVE_UP`` times ``FAULT_LIMIT`` faults
+on, in such units one after the other and ``FAULT_LIMIT`` of each at most, the entrant is not asked
+in any later unit.
+
+Units are played in any order, by many workers, and some come from a store whose tournament had
+fewer entrants. So a unit may have been played with an entrant that should not have been asked, or
+without one that should: it is played again. What counts in the end is what one worker would have
+played from the first unit to the last.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from ohhell_train.tournament import entrants as limits
+from ohhell_train.tournament.units import Asked, Part, Unit
+
+GIVE_UP = 3
+"""An entrant is given up when its faults in a row are as many as disqualify in so many units."""
+
+
+class Agenda:
+    """The units that are to be played, each with those who are not asked there any more.
+
+    Args:
+        units: The units, in the order in which they are handed out.
+        out: Places of those who are not asked any more, which may grow while units are played;
+            None: as the units say.
+    """
+
+    def __init__(self, units: Iterable[Unit], out: Mapping[int, int] | None = None) -> None:
+        self._units = deque(units)
+        self._out = out
+
+    @classmethod
+    def of(cls, units: Agenda | Sequence[Unit]) -> Agenda:
+        """Returns units as an agenda, itself if they are one."""
+        return units if isinstance(units, Agenda) else cls(units)
+
+    def __len__(self) -> int:
+        return len(self._units)
+
+    def __iter__(self) -> Iterator[Unit]:
+        while (unit := self.take()) is not None:
+            yield unit
+
+    def take(self) -> Unit | None:
+        """Returns the next unit; None where there is none for now."""
+        if not self._units:
+            return None
+        unit = self._units.popleft()
+        return unit if self._out is None else dataclasses.replace(unit, out=tuple(self._out))
+
+    def put_back(self, unit: Unit) -> None:
+        """Has a unit played (again) before all others."""
+        self._units.appendleft(unit)
+
+
+class GivenUp:
+    """What was played so far, and who is given up by it.
+
+    Args:
+        units: All units of the tournament.
+        names: Names of the entrants.
+    """
+
+    def __init__(self, units: Sequence[Unit], names: Sequence[str]) -> None:
+        def key(unit: Unit) -> tuple[int, str, str]:
+            drawn = unit.one < 0
+            return unit.first, "" if drawn else names[unit.one], "" if drawn else names[unit.field]
+
+        self.order = sorted(units, key=key)
+        """All units in the fixed order."""
+        self._units = units
+        self._next = 0
+        self._parts: dict[Unit, Part] = {}
+        self._in_a_row = [0] * len(names)
+        self.out: dict[int, int] = {}
+        """Places of those who are given up, and the first block of the last unit that counted."""
+        self.parts: dict[Unit, Part] = {}
+        """What counts: the units of the fixed order as far as all of them have been played."""
+
+    def agenda(self) -> Agenda:
+        """Returns what is missing, in the order of the plan."""
+        return Agenda([unit for unit in self._units if unit not in self._parts], self.out)
+
+    def add(self, unit: Unit, part: Part) -> list[tuple[Unit, Part]]:
+        """Adds what was played.
+
+        Returns:
+            Units with what was played of them, now or before, that have to be played again.
+        """
+        self._parts[unit] = part
+        wrong: list[tuple[Unit, Part]] = []
+        while self._next < len(self.order):
+            unit = self.order[self._next]
+            found = self._parts.get(unit)
+            if found is None:
+                break
+            if self._is_wrong(found):
+                wrong.append((unit, self._parts.pop(unit)))
+                break
+            self._count(unit, found)
+            self.parts[unit] = found
+            self._next += 1
+        return wrong
+
+    def _is_wrong(self, part: Part) -> bool:
+        """Returns whether somebody was asked who is given up, or was not and should have been."""
+        return any(
+            asked.decisions > 0 and asked.was_given_up != (place in self.out)
+            for place, asked in part.asked.items()
+        )
+
+    def _count(self, unit: Unit, part: Part) -> None:
+        for place, asked in part.asked.items():
+            if place in self.out or not asked.decisions:
+                continue
+            self._in_a_row[place] += min(asked.faults, limits.FAULT_LIMIT)
+            if not _is_bad(asked):
+                self._in_a_row[place] = 0
+            if self._in_a_row[place] >= GIVE_UP * limits.FAULT_LIMIT:
+                self.out[place] = unit.first
+
+
+def _is_bad(asked: Asked) -> bool:
+    return limits.disqualifies(asked.faults) or asked.faults == asked.decisions

@@ -1,0 +1,89 @@
+"""What makes a tournament this one and no other: so that a store never mixes two.
+
+Everything that its figures depend on, but the number of blocks: more blocks, like more entrants,
+leave those that were played as they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ohhell_agents.saved import is_there
+from ohhell_env.errors import shown
+from ohhell_train.tournament.entrants import Entrant, EntrantLike
+
+_MISSING = object()
+
+
+def fingerprints(wishes: Sequence[EntrantLike], entrants: Sequence[Entrant]) -> dict[str, str]:
+    """Returns by name what tells each entrant from another player.
+
+    A checkpoint or a saved player is known by the content of its files, every other player named in
+    words by these words, and an object by its class; the last two also by their attribute
+    ``fingerprint`` (a text), where they have one: of a program its files, of a class its module.
+
+    Args:
+        wishes: The entrants as they were asked for.
+        entrants: The entrants made from them, in the same order.
+    """
+    pairs = zip(wishes, entrants, strict=True)
+    return {entrant.name: _fingerprint(wish, entrant) for wish, entrant in pairs}
+
+
+def _fingerprint(wish: EntrantLike, entrant: Entrant) -> str:
+    spec = wish.removeprefix(f"{entrant.name}=") if isinstance(wish, str) else wish[1]
+    if not isinstance(spec, str):
+        kind = type(spec)
+        return f"class {kind.__module__}.{kind.__qualname__} {_own(entrant)}".strip()
+    path = Path(spec)
+    if is_there(path) and getattr(type(entrant.player), "kind", "") != spec:
+        return f"files {_digest(path)}"
+    return f"player {spec} {_own(entrant)}".strip()
+
+
+def _own(entrant: Entrant) -> str:
+    """Returns what a player says of itself."""
+    assert entrant.ways is not None
+    return entrant.ways.fingerprint
+
+
+def _digest(path: Path) -> str:
+    """Returns the SHA-256 of a file, or of all files of a folder with their names."""
+    files = [path] if path.is_file() else sorted(inner for inner in path.rglob("*"))
+    whole = hashlib.sha256()
+    for file in files:
+        if file.is_file():
+            name = file.relative_to(path).as_posix() if file != path else ""
+            content = hashlib.sha256(file.read_bytes()).hexdigest()
+            whole.update(f"{name}\n{content}\n".encode())
+    return whole.hexdigest()
+
+
+def differences(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
+    """Returns what differs between two nested dictionaries, one phrase each.
+
+    >>> differences({"seed": 5, "rules": {"players": 4}}, {"seed": 6, "rules": {"players": 4}})
+    ['seed is 5 there, 6 here']
+    """
+    left, right = dict(_flat(there)), dict(_flat(here))
+    names = [*left, *(name for name in right if name not in left)]
+    return [
+        f"{name} is {_shown(left, name)} there, {_shown(right, name)} here"
+        for name in names
+        if left.get(name, _MISSING) != right.get(name, _MISSING)
+    ]
+
+
+def _shown(values: dict[str, Any], name: str) -> str:
+    return shown(values[name]) if name in values else "missing"
+
+
+def _flat(data: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in data.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value

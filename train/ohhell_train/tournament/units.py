@@ -1,0 +1,131 @@
+"""Units of work: some blocks of one pairing, played and kept as a whole.
+
+What happens in a unit depends on the tournament and on nothing else: not on who plays it, when, or
+after what. That is what makes results equal for any number of workers and after any interruption.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ohhell_train.tournament.design import Lineups, pairings
+from ohhell_train.tournament.entrants import Entrant, disqualifies
+from ohhell_train.tournament.tables import Blocks, Deals, Inside, play_blocks
+
+
+@dataclass(frozen=True, order=True)
+class Unit:
+    """Some blocks of a pairing."""
+
+    first: int
+    """First block."""
+    one: int
+    """Place of the entrant that sits alone, or ``DRAWN``."""
+    field: int
+    """Place of the entrant in all other seats, or ``DRAWN``."""
+    blocks: int
+    """Number of blocks."""
+    out: tuple[int, ...] = dataclasses.field(default=(), compare=False)
+    """Places of the entrants that are not asked any more (see ``given_up.py``)."""
+
+    @property
+    def pairing(self) -> tuple[int, int]:
+        """One and field."""
+        return self.one, self.field
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What became of an entrant's decisions in a unit; see ``Entrant``."""
+
+    faults: int
+    first_fault: str
+    decisions: int
+    seconds: float
+
+    @property
+    def was_given_up(self) -> bool:
+        """Whether it was not asked at all: then there are faults, and no first one in words."""
+        return self.faults > 0 and not self.first_fault
+
+
+@dataclass(frozen=True)
+class Part:
+    """What happened in a unit."""
+
+    blocks: Blocks
+    asked: Mapping[int, Asked]
+    """By the entrant's place: all that sat at these tables."""
+    inside: Inside
+    seconds: float
+    """Time that it took."""
+
+
+@dataclass
+class Room:
+    """All that is needed to play units: deals, line-ups, entrants."""
+
+    deals: Deals
+    entrants: list[Entrant]
+    lineups: Lineups = dataclasses.field(init=False)
+
+    def __post_init__(self) -> None:
+        names = [entrant.name for entrant in self.entrants]
+        self.lineups = Lineups(names, self.deals.rules.players, self.deals.seed)
+
+    def play(self, unit: Unit) -> Part:
+        """Plays a unit; the entrants' own counts stay as they are."""
+        lineups = self.lineups.of(unit.pairing, unit.first, unit.blocks)
+        present = sorted(set(lineups.ravel().tolist()))
+        fresh = {"faults": 0, "first_fault": "", "decisions": 0, "seconds": 0.0}
+        sitting = [
+            dataclasses.replace(entrant, **fresh, given_up=place in unit.out)
+            for place, entrant in enumerate(self.entrants)
+        ]
+        started = time.perf_counter()
+        blocks, inside = play_blocks(self.deals, sitting, lineups, unit.first)
+        seconds = time.perf_counter() - started
+        return Part(blocks, {place: _asked(sitting[place]) for place in present}, inside, seconds)
+
+    def close(self) -> None:
+        """Ends what the entrants hold; they can be asked again."""
+        for entrant in self.entrants:
+            entrant.close()
+
+
+def plan(
+    design: str, entrants: int, blocks: int, size: int, challenger: int | None = None
+) -> list[Unit]:
+    """Returns the units of a tournament, in the order in which they are joined.
+
+    Args:
+        design: One of ``DESIGNS``.
+        entrants: Number of entrants.
+        blocks: Number of deal blocks.
+        size: Blocks in a unit; the last ones may be smaller.
+        challenger: Place of the only entrant that sits alone; None: each does in its turn.
+    """
+    return [
+        Unit(first, one, other, min(size, blocks - first))
+        for first in range(0, blocks, size)
+        for one, other in pairings(design, entrants, challenger)
+    ]
+
+
+def add_up(entrants: Sequence[Entrant], part: Part) -> None:
+    """Adds what became of a unit's decisions to the counts of its entrants."""
+    for place, asked in part.asked.items():
+        entrant = entrants[place]
+        entrant.was_disqualified |= disqualifies(asked.faults)
+        entrant.given_up |= asked.was_given_up
+        entrant.faults += asked.faults
+        entrant.first_fault = entrant.first_fault or asked.first_fault
+        entrant.decisions += asked.decisions
+        entrant.seconds += asked.seconds
+
+
+def _asked(entrant: Entrant) -> Asked:
+    return Asked(entrant.faults, entrant.first_fault, entrant.decisions, entrant.seconds)
