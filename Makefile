@@ -151,8 +151,8 @@ check: lint type docs test  ## all that CI runs: lint, type, docs, test
 
 .PHONY: bench
 bench: $(BENCH_INSTALLED)  ## measure the speed, beside OpenSpiel and PettingZoo's classic games
-	@$(BIN)/make bench $(ARGS)
-	@$(BIN)/make bench
+	@$(BIN)/python -m benchmarks.environment $(ARGS)
+	@$(BIN)/python -m benchmarks.training
 
 .PHONY: clean
 clean:  ## remove caches and build products; runs/ and the environment stay

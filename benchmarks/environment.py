@@ -286,3 +286,7 @@ def number_text(value: float) -> str:
     if value >= 1e6:
         return f"{value / 1e6:.1f} M"
     return f"{value / 1e3:.1f} k" if value >= 1e3 else f"{value:.1f}"
+
+
+if __name__ == "__main__":
+    typer.run(bench)

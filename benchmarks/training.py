@@ -145,3 +145,7 @@ def _explained(values: NDArray[np.float64], variates: NDArray[np.float64]) -> fl
     design = np.column_stack([np.ones(len(values)), variates])
     weights, *_ = np.linalg.lstsq(design, values)
     return 1.0 - float(np.var(values - design @ weights) / np.var(values))
+
+
+if __name__ == "__main__":
+    typer.run(bench)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import random
 
 import pytest
 
 from ohhell_env.rules import Rules
 from tests.helpers import house
+
+# Commands are compared by what they write; a cold cache is no part of it.
+os.environ.setdefault("OHHELL_QUIET", "1")
 
 
 @pytest.fixture

@@ -60,7 +60,7 @@ def command_lines(text: str) -> list[list[str]]:
     lines: list[list[str]] = []
     for block in blocks(text, "", "bash", "sh", "shell", "console"):
         for line in re.sub(r"\\\n\s*", "", block).splitlines():
-            if re.match(r"(\$ )?(python|make)\b", line):
+            if re.match(r"(\$ )?(python|make|ohhell)\b", line):
                 words = shlex.split(line.removeprefix("$ "), comments=True)
                 ends = [at for at, word in enumerate(words) if word in (">", "|", "&&", "&")]
                 lines.append(words[: min(ends, default=len(words))])

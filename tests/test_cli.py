@@ -12,7 +12,7 @@ import pytest
 
 from ohhell_env import __version__
 from ohhell_env.cli import commands as cli
-from ohhell_env.cli.program import program as frame
+from ohhell_env.cli import program as frame
 from ohhell_env.cli.rules import parse_changes
 from ohhell_env.errors import OhHellError
 from ohhell_env.rules import Rules

@@ -16,11 +16,12 @@ from typing import Any
 import pytest
 import typer
 
-from docs.blocks.commands import PROGRAMS, command_of
+from docs.blocks.commands import command_of
 from docs.generate import regenerate
+from ohhell_env.cli.commands import OHHELL
 from ohhell_env.cli.rules import parse_changes
 from ohhell_env.errors import OhHellError
-from ohhell_train.cli import CONFIGS
+from ohhell_train.cli import QUICK
 from ohhell_train.methods import load_settings
 from tests.doc_pages import (
     DOCS,
@@ -40,7 +41,6 @@ from tests.doc_pages import (
 from tests.test_makefile import TARGETS, pins
 
 BAD_USAGE: Any = typer.BadParameter.__mro__[2]
-BY_NAME = {program.name: program for program in PROGRAMS}
 PINS = pins("constraints.txt")
 SLOW = {"docs/gymnasium.md", "docs/players.md", "docs/plots.md"}
 """Pages whose examples take long."""
@@ -149,9 +149,9 @@ def test_every_page_that_is_named_here_is_there() -> None:
 
 
 @functools.cache
-def command(program: str, name: str) -> Any:
-    assert name in BY_NAME[program].commands, f"{program} has no command {name!r}"
-    return command_of(BY_NAME[program], name)
+def command(name: str) -> Any:
+    assert name in OHHELL.commands, f"there is no command {name!r}"
+    return command_of(OHHELL, name)
 
 
 def check_command(words: list[str]) -> None:
@@ -160,14 +160,15 @@ def check_command(words: list[str]) -> None:
         wanted = [word for word in words[1:] if "=" not in word]
         assert set(wanted) <= set(TARGETS), words
         return
-    if words[:2] != ["python", "-m"] or (program := " ".join(words[:3])) not in BY_NAME:
+    if words[0] != "ohhell":
         assert (ROOT / words[1]).is_file() or words[1] == "-m", words
         return
-    given = command(program, words[3]).make_context(words[3], words[4:]).params
-    if words[3] in ("fit", "quick"):
-        configs = given["config"] or CONFIGS / "quick.yaml"
-        config = configs if isinstance(configs, str | Path) else configs[0]
-        load_settings(ROOT / config, parse_changes(list(given["changes"] or [])))
+    given = command(words[1]).make_context(words[1], words[2:]).params
+    if words[1] in ("fit", "quick"):
+        configs = given["config"] or ([QUICK[0]] if words[1] == "quick" else None)
+        config = configs[0] if isinstance(configs, list) else configs
+        path = None if config is None else ROOT / config
+        load_settings(path, parse_changes(list(given["changes"] or [])))
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page != GENERATED])
@@ -182,9 +183,9 @@ def test_every_command_line_is_understood(page: str) -> None:
 @pytest.mark.parametrize("page", [page for page in PAGES if page != GENERATED])
 def test_every_option_that_is_named_beside_its_command_is_one(page: str) -> None:
     for span in spans(text_of(page)):
-        program, words = " ".join(span.split()[:3]), span.split()[3:]
-        if program in BY_NAME and words:
-            params = command(program, words[0]).params
+        program, *words = span.split()
+        if program == "ohhell" and words:
+            params = command(words[0]).params
             options = {option for each in params for option in (*each.opts, *each.secondary_opts)}
             assert {word for word in words if word.startswith("--")} <= options, span
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ohhell_env.cli import fuzz as cli_fuzz
 from ohhell_env.cli.commands import main
-from ohhell_env.cli.program import fuzz as cli_fuzz
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import NO_TRUMP, Rows, compile_rules, new_games
 from ohhell_env.errors import RulesError

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from ohhell_env.cli.program import STOPPED, interrupts
+from ohhell_env.cli import STOPPED, interrupts
 from ohhell_env.records.record import load
 from tests.children import child_of
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix
 SLOW_TO_CLOSE = """
 import sys, time, types
 from pathlib import Path
-from ohhell_env.cli.program import Command, Program
+from ohhell_env.cli import Command, Program
 from ohhell_env.cli.interrupts import note_said
 
 def work():

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from ohhell_env import oh_hell_v0
 from ohhell_env.actions import BID_BASE, card_action
+from ohhell_env.cli import records as cli_records
 from ohhell_env.cli.commands import main
-from ohhell_env.cli.program import records as cli_records
 from ohhell_env.errors import NotationError, OhHellError
 from ohhell_env.game import Game
 from ohhell_env.players import FunctionPlayer

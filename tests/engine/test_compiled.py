@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -69,20 +68,6 @@ def test_a_folder_that_cannot_be_written_does_no_harm(tmp_path: Path) -> None:
     assert run(5, NUMBA_CACHE_DIR=inside) == run(5)
 
 
-@pytest.mark.compiled_only
-def test_the_cache_is_named_after_all_compiled_sources(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ohhell_env.engine import caching
-
-    sources = caching._sources("ohhell_env")
-    names = {file.name for file in sources}
-    assert {"kernel.py", "dealing.py", "encode.py", "layout.py", "schedule.py"} <= names
-    before = caching._cache_folder("ohhell_env")
-    caching._cache_folder.cache_clear()
-    monkeypatch.setattr(caching, "_sources", lambda package: sources[:-1])
-    assert caching._cache_folder("ohhell_env") != before
-    caching._cache_folder.cache_clear()
-
-
 TWICE = """
 import sys
 from pathlib import Path
@@ -139,6 +124,77 @@ def _gone(file: Path) -> None:
     file.unlink()
 
 
+HELPER = """
+from ohhell_env.engine.caching import inline
+
+FACTOR = 2
+
+@inline
+def times(number):
+    return FACTOR * number
+"""
+CALLER = """
+import helping
+from ohhell_env.engine.caching import entry
+
+@entry
+def twice(number):
+    return helping.times(number)
+"""
+
+
+@pytest.mark.compiled_only
+def test_what_is_compiled_anew_is_what_has_changed(
+    cached: Callable[[], str], tmp_path: Path
+) -> None:
+    """Not comments, docstrings and moved lines; code and constants, also of what is called."""
+    helping, doubling = tmp_path / "helping.py", tmp_path / "doubling.py"
+    helping.write_text(HELPER, encoding="utf-8")
+    doubling.write_text(CALLER, encoding="utf-8")
+    assert [cached(), cached()] == ["42 []", "42 [1]"]
+    about = 'def twice(number):\n    """Says what it does."""  # and why\n'
+    moved = "# A comment.\n\n" + CALLER.replace("def twice(number):\n", about)
+    doubling.write_text(moved, encoding="utf-8")
+    helping.write_text("OTHER = 5\n" + HELPER, encoding="utf-8")
+    assert cached() == "42 [1]"
+    helping.write_text(HELPER.replace("FACTOR = 2", "FACTOR = 3"), encoding="utf-8")
+    assert [cached(), cached()] == ["63 []", "63 [1]"]
+    helping.write_text(HELPER.replace("FACTOR * number", "FACTOR * number + 1"), encoding="utf-8")
+    assert [cached(), cached()] == ["43 []", "43 [1]"]
+    helping.write_text(HELPER, encoding="utf-8")
+    assert cached() == "42 [1]"  # what was compiled first is kept
+
+
+@pytest.mark.compiled_only
+def test_only_the_newest_versions_are_kept(cached: Callable[[], str], tmp_path: Path) -> None:
+    for factor in range(3, 10):
+        text = SOURCE.replace("2 * number", f"{factor} * number")
+        (tmp_path / "doubling.py").write_text(text, encoding="utf-8")
+        assert cached() == f"{21 * factor} []"
+    assert len([*tmp_path.glob("cache/**/*.nbi")]) == len([*tmp_path.glob("cache/**/*.nbc")]) == 4
+    assert cached() == "189 [1]"
+
+
+@pytest.mark.compiled_only
+@pytest.mark.parametrize("quiet", ["", "1"])
+def test_it_is_said_once_that_something_is_compiled(tmp_path: Path, quiet: str) -> None:
+    second = SOURCE.replace("twice", "thrice").replace("2 *", "3 *").replace("from", "#", 1)
+    (tmp_path / "doubling.py").write_text(SOURCE + second, encoding="utf-8")
+    code = TWICE.format(folder=str(tmp_path)) + "doubling.thrice(3)"
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "OHHELL_QUIET": quiet},
+            check=True,
+        ).stderr
+        for _ in range(2)
+    ]
+    assert said[0].count("compiling") == (not quiet) and said[0].count("\n") == (not quiet)
+    assert said[1] == ""
+
+
 @pytest.mark.compiled_only
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
 @pytest.mark.parametrize("damage", [_empty, _cut, _noise, _gone])
@@ -147,7 +203,7 @@ def test_a_damaged_cache_is_thrown_away(
 ) -> None:
     assert cached() == "42 []"
     assert cached() == "42 [1]"
-    (file,) = tmp_path.glob(f"cache/ohhell-*/**/*.{suffix}")
+    (file,) = tmp_path.glob(f"cache/**/*.{suffix}")
     damage(file)
     assert cached() == "42 []"  # compiled anew, without a word
     assert cached() == "42 [1]"  # and kept
@@ -159,7 +215,7 @@ def test_a_cache_that_cannot_be_mended_does_no_harm(
     cached: Callable[[], str], tmp_path: Path, suffix: str
 ) -> None:
     assert cached() == "42 []"
-    (file,) = tmp_path.glob(f"cache/ohhell-*/**/*.{suffix}")
+    (file,) = tmp_path.glob(f"cache/**/*.{suffix}")
     _folder(file)
     for _ in range(2):
         assert cached() == "42 []"
@@ -170,33 +226,13 @@ def test_processes_that_mend_a_cache_at_once_agree(
     cached: Callable[[], str], tmp_path: Path
 ) -> None:
     cached()
-    (file,) = tmp_path.glob("cache/ohhell-*/**/*.nbi")
+    (file,) = tmp_path.glob("cache/**/*.nbi")
     for _ in range(2):
         _empty(file)
         with ThreadPoolExecutor(3) as pool:
             said = [each.result() for each in [pool.submit(cached) for _ in range(3)]]
         assert {line.split()[0] for line in said} == {"42"}
     assert cached() == "42 [1]"
-
-
-@pytest.mark.compiled_only
-def test_another_process_may_remove_old_caches_meanwhile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from ohhell_env.engine import caching
-
-    for name in ("ohhell-a", "ohhell-b"):
-        (tmp_path / name).mkdir()
-    there = Path.stat
-
-    def stat(path: Path, **how: Any) -> os.stat_result:
-        if path.name == "ohhell-a":
-            raise FileNotFoundError(path)
-        return there(path, **how)
-
-    monkeypatch.setattr(Path, "stat", stat)
-    caching._prune(tmp_path, "ohhell-b")
-    assert (tmp_path / "ohhell-b").is_dir()
 
 
 @pytest.mark.compiled_only
@@ -210,14 +246,11 @@ def test_a_user_without_a_home_goes_on(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(Path, "home", home)
     for name in ("XDG_CACHE_HOME", "LOCALAPPDATA", "NUMBA_CACHE_DIR"):
         monkeypatch.delenv(name, raising=False)
-    look = caching._cache_folder.__wrapped__
     assert caching._user_cache() is None
-    assert look("ohhell_env") is not None  # beside the engine
+    assert caching._cache_folder() is not None  # beside the engine
     (tmp_path / "engine").write_text("")
-    sources = caching._sources("ohhell_env")
-    monkeypatch.setattr(caching, "_sources", lambda package: sources)
-    monkeypatch.setattr(caching, "_ENGINE", tmp_path / "engine")  # where nothing can be written
-    assert look("ohhell_env") is None
+    monkeypatch.setattr(caching, "__file__", str(tmp_path / "engine" / "caching.py"))
+    assert caching._cache_folder() is None  # nothing can be written there
 
 
 HOMELESS = """

@@ -10,9 +10,10 @@ import yaml
 
 from ohhell_env.errors import RulesError
 from ohhell_env.rules import Rules
-from ohhell_train.cli import CONFIGS
 from ohhell_train.methods import load_settings
 from ohhell_train.ppo.config import Config
+
+CONFIGS = Path(__file__).parents[2] / "configs" / "train"
 
 
 def test_a_file_overrides_defaults_and_changes_override_the_file(tmp_path: Path) -> None:

@@ -29,7 +29,6 @@ from ohhell_env.actions import BID_BASE
 from ohhell_env.cli.commands import main
 from ohhell_env.errors import CheckpointError, OhHellError
 from ohhell_env.observation import layout_of
-from ohhell_train.cli import CONFIGS
 from ohhell_train.distill import games
 from ohhell_train.distill.config import DistillConfig
 from ohhell_train.distill.dataset import Lessons
@@ -46,6 +45,7 @@ from ohhell_train.ppo.run import begin as begin_ppo
 from ohhell_train.ppo.run import train as train_ppo
 
 ROOT = Path(__file__).parent.parent.parent
+CONFIGS = ROOT / "configs" / "train"
 TINY: dict[str, Any] = {
     "teacher": "heuristic",
     "rules": "escalating",

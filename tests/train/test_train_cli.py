@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 
 from ohhell_env.cli import commands as cli
-from ohhell_train.cli import CONFIGS
 
 Output = pytest.CaptureFixture[str]
+CONFIGS = Path(__file__).parents[2] / "configs" / "train"
 SMOKE = ["--config", str(CONFIGS / "smoke.yaml"), "--set", "report.deals=5"]
+
+
+CONFIGS = Path(__file__).parents[2] / "configs" / "train"
 
 
 @pytest.fixture(autouse=True)

@@ -7,11 +7,12 @@ import shlex
 from pathlib import Path
 
 from ohhell_env.cli.rules import parse_changes
-from ohhell_train.cli import CONFIGS
+from ohhell_train.cli import QUICK
 from ohhell_train.counterfactual.config import CounterfactualConfig
 from ohhell_train.ppo.config import Config
 
 ROOT = Path(__file__).parent.parent.parent
+CONFIGS = ROOT / "configs" / "train"
 TEXT = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
 CHANGE = re.compile(r'--set\s+("[^"]+"|[^\s`]+)')
 
@@ -33,7 +34,8 @@ def test_every_setting_that_is_named_is_one() -> None:
 def test_every_recipe_that_is_named_exists_and_is_told() -> None:
     named = set(re.findall(r"configs/train/(\w+)\.yaml", TEXT))
     assert named <= {file.stem for file in CONFIGS.glob("*.yaml")}
-    assert {"smoke", "quick", "selfplay"} <= named
+    assert {"smoke", "counterfactual", "selfplay"} <= named
+    assert all(f"`train/ohhell_train/recipes/{file.name}`" in TEXT for file in QUICK)
 
 
 def test_files_that_are_named_exist() -> None:

@@ -24,7 +24,6 @@ QUICK = (RECIPES / "quick.yaml", RECIPES / "quick_ppo.yaml")
 
 AnySettings = Config | CounterfactualConfig | DistillConfig
 
-ConfigOption = Annotated[Path, typer.Option("--config", help="Settings, as a YAML file.")]
 VariantOption = Annotated[
     str | None, typer.Option(metavar="NAME|FILE.yaml", help="The rules to train for.")
 ]
@@ -38,7 +37,9 @@ DealsOption = Annotated[int, typer.Option(help="Duplicate deals of the tournamen
 
 
 def fit(
-    config: ConfigOption = RECIPES / "counterfactual.yaml",
+    config: Annotated[
+        Path | None, typer.Option("--config", help="Settings, as a YAML file; else the defaults.")
+    ] = None,
     variant: VariantOption = None,
     players: PlayersOption = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run: runs/NAME-VARIANT.")] = None,
@@ -51,7 +52,8 @@ def fit(
     """Trains a player by self-play or from a teacher's games, in the way that the settings name."""
     settings = _settings(config, variant, players, seed, changes)
     method = method_of(settings)
-    run = method.begin(out or Path("runs") / f"{config.stem}-{_label(settings)}", settings, force)
+    name = settings.method if config is None else config.stem
+    run = method.begin(out or Path("runs") / f"{name}-{_label(settings)}", settings, force)
     _train(method, run)
 
 
@@ -124,7 +126,7 @@ def _wishes(
 
 
 def _settings(
-    config: Path,
+    config: Path | None,
     variant: str | None,
     players: int | None,
     seed: int | None,

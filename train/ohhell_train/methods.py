@@ -144,15 +144,25 @@ def method_of(settings: Settings) -> Method:
     return METHODS[settings.method]  # type: ignore[attr-defined]
 
 
-def load_settings(path: Path, changes: Mapping[str, Any]) -> Any:
+USUAL = METHOD
+"""The method of settings without a file that name none."""
+
+
+def load_settings(path: Path | None, changes: Mapping[str, Any]) -> Any:
     """Returns the settings of a YAML file, with changes, of whichever way to train it names.
+
+    Args:
+        path: The file; None: the defaults.
+        changes: By setting, dotted where it stands in a section.
 
     Raises:
         RulesError: As for ``Settings.load``, or there is no such way to train.
     """
-    name = changes.get("method", read_settings(path).get("method", "ppo"))
+    usual = USUAL if path is None else read_settings(path).get("method", "ppo")
+    name = changes.get("method", usual)
     if not isinstance(name, str) or name not in METHODS:
-        raise RulesError(f"{path}: method: {nearest(str(name), METHODS)}, got {shown(name)}")
+        where = "" if path is None else f"{path}: "
+        raise RulesError(f"{where}method: {nearest(str(name), METHODS)}, got {shown(name)}")
     return METHODS[name].settings.load(path, changes)
 
 

@@ -43,7 +43,7 @@ class FieldSettings(Settings):
 class FitSettings(Settings):
     """Fitting the networks of a round."""
 
-    epochs: int = Field(default=5, ge=1, le=1000)
+    epochs: int = Field(default=4, ge=1, le=1000)
     """Passes over the notes."""
     learning_rate: float = Field(default=3e-3, gt=0, le=1)
     """Of the first round, at its highest after a tenth of the steps; it falls to nothing."""
@@ -56,7 +56,7 @@ class FitSettings(Settings):
 class ReportSettings(Settings):
     """Progress that is measured after each round."""
 
-    deals: int = Field(default=1000, ge=2, le=1_000_000)
+    deals: int = Field(default=4000, ge=2, le=1_000_000)
     """Duplicate deals against each field, each played once in every seat."""
     against: tuple[str, ...] = Field(default=("heuristic", "random"), min_length=1)
     """The fields of opponents, as in ``ohhell_agents.make``."""
@@ -79,9 +79,9 @@ class CounterfactualConfig(Settings):
     """Seed of the first weights, the deals and every choice."""
     start: str | None = None
     """A checkpoint of this kind to begin with; null: the heuristic player."""
-    rounds: int = Field(default=3, ge=1, le=10_000)
+    rounds: int = Field(default=1, ge=1, le=10_000)
     """How often the player is labelled and fitted."""
-    decisions: int = Field(default=1_000_000, ge=1, le=10**9)
+    decisions: int = Field(default=2_000_000, ge=1, le=10**9)
     """Decisions that are labelled in each round."""
     bids: _Share = 0.5
     """Share of the learner's bids that is labelled; 0: bids are not learned, and stay as they were
