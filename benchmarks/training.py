@@ -19,7 +19,7 @@ from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules
 from ohhell_train.ppo.learner import keeping_global_chance
 from ohhell_train.tournament.analysis.figures import by_line, differences, less_others
-from ohhell_train.tournament.entrants import EntrantLike
+from ohhell_train.tournament.config import EntrantLike
 from ohhell_train.tournament.executors.processes import use_one_thread
 from ohhell_train.tournament.runner import run_tournament
 
@@ -33,7 +33,9 @@ def _deals(entrants: Sequence[EntrantLike], hand_size: int, blocks: int) -> Work
     def work(seconds: float) -> tuple[int, float]:
         count, started = 0, time.process_time()
         while (spent := time.process_time() - started) < seconds:
-            results = run_tournament(entrants, RULES, blocks, 1 + count, hand_size=hand_size)
+            results = run_tournament(
+                entrants, rules=RULES, deals=blocks, seed=1 + count, hand_size=hand_size
+            )
             count += 2 * blocks * results.deals.rules.players
         return count, spent
 
@@ -114,7 +116,9 @@ def _print_errors(hand_size: int | None, blocks: int) -> None:
     """Prints what rotation saves for unlike and like players, and what a control variate would."""
     cards = "schedule" if hand_size is None else f"{hand_size} cards"
     for one, other in (("heuristic", "random"), ("first=random", "second=random")):
-        results = run_tournament([one, other], RULES, blocks, 7, hand_size=hand_size)
+        results = run_tournament(
+            [one, other], rules=RULES, deals=blocks, seed=7, hand_size=hand_size
+        )
         met = results.outcomes[0, 1]
         rotated = differences(met)
         single = less_others(by_line(met["scores"]))[:, 0, 0]
@@ -129,7 +133,7 @@ def _print_errors(hand_size: int | None, blocks: int) -> None:
 def _strength_of_deals(met: Any, hand_size: int | None, blocks: int) -> NDArray[np.float64]:
     """Returns what a deal is like when heuristic players play it: (blocks, variates)."""
     results = run_tournament(
-        ["one=heuristic", "two=heuristic"], RULES, blocks, 7, hand_size=hand_size
+        ["one=heuristic", "two=heuristic"], rules=RULES, deals=blocks, seed=7, hand_size=hand_size
     )
     table = results.outcomes[0, 1][["scores", "bids", "tricks"]]
     scores = table["scores"][:, 0].astype(np.float64)

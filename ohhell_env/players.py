@@ -6,9 +6,10 @@ given by name: whoever hands in functions or objects needs nothing but ``ohhell_
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 from ohhell_env.errors import OhHellError, shown
 from ohhell_env.rules import Rules
@@ -82,6 +83,64 @@ def called(player: Any) -> str:
         if isinstance(name, str) and name:
             return name
     return type(player).__name__
+
+
+class NamedPlayer(NamedTuple):
+    """A player and the name that it goes by."""
+
+    name: str
+    player: Any
+    """A spec (the text that ``ohhell_agents.make`` takes), or an object that plays."""
+
+    @property
+    def spec(self) -> str | None:
+        """The text that the player was asked for with; None for an object."""
+        return self.player if isinstance(self.player, str) else None
+
+
+def named_player(given: Any) -> NamedPlayer:
+    """Returns name and player from any form in which a player may be given.
+
+    >>> named_player("mine=runs/x/best")
+    NamedPlayer(name='mine', player='runs/x/best')
+    >>> named_player("search:worlds=50").name
+    'search:worlds=50'
+
+    Args:
+        given: A spec, alone (then it is the name, too) or as "name=spec"; a pair (name, player); a
+            dictionary with one item {name: player}; or an object that plays, which goes by what
+            `called` returns.
+
+    Raises:
+        OhHellError: It is none of these.
+    """
+    if isinstance(given, str):
+        # A name has no ":" and no "/", so "search:worlds=50" and "runs/x=1/best" are specs.
+        name, equals, spec = given.partition("=")
+        return (
+            NamedPlayer(name, spec)
+            if equals and _NAME.fullmatch(name)
+            else NamedPlayer(given, given)
+        )
+    if isinstance(given, Path):
+        return NamedPlayer(str(given), str(given))
+    items: Any = given
+    if isinstance(given, Mapping):
+        named = cast("Mapping[Any, Any]", given)
+        items = next(iter(named.items())) if len(named) == 1 else ()
+    if isinstance(items, tuple | list):
+        pair = tuple(cast("tuple[Any, ...]", items))
+        if len(pair) == 2 and isinstance(pair[0], str):
+            return NamedPlayer(pair[0], str(pair[1]) if isinstance(pair[1], Path) else pair[1])
+    elif callable(getattr(given, "act_batch", getattr(given, "act", None))):
+        return NamedPlayer(called(given), given)
+    raise OhHellError(
+        "a player is given as SPEC, as NAME=SPEC, as name: player, as a pair (name, player) or as "
+        f"an object with act() or act_batch(); got {shown(given)}"
+    )
+
+
+_NAME = re.compile(r"[\w.#+-]+")
 
 
 def _make(name: str | Path, seed: int | None) -> Player:

@@ -167,7 +167,9 @@ def a_store(monkeypatch: pytest.MonkeyPatch, names: Names) -> Iterator[None]:
 
     store = Path("results") / "tournament.sqlite"
     store.parent.mkdir()
-    run_tournament(["random", "heuristic"], "oh_hell", 2, seed=5, hand_size=2, store=store)
+    run_tournament(
+        ["random", "heuristic"], rules="oh_hell", deals=2, seed=5, hand_size=2, store=store
+    )
     yield
 
 

@@ -181,7 +181,7 @@ def by_distillation(player: Player, watched: Watched) -> Trace:
         {"rules": RULES.to_dict(), "hand_size": 4, "guests": {"random": 0.5}, "decisions": 1}
     )
     witness = Polite()
-    players = [Entrant("hostile", as_agent(player)), Entrant("witness", witness)]
+    players = [Entrant.of("hostile", as_agent(player)), Entrant.of("witness", witness)]
     for each in players:
         each.player.begin(RULES, None)
     lessons = games.play(config, players, 0)

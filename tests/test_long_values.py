@@ -95,7 +95,7 @@ def batched(**settings: Any) -> BatchedOhHell:
 
 
 def tournament(entrants: Any = ("random", "heuristic"), **settings: Any) -> object:
-    return run_tournament(entrants, Rules(), 2, 1, **settings)
+    return run_tournament(entrants, rules=Rules(), deals=2, seed=1, **settings)
 
 
 DOORS: dict[str, Door] = {

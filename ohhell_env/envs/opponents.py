@@ -1,10 +1,9 @@
-"""Players in the seats that an environment answers by itself, and how they are asked."""
+"""Players in the seats that an environment answers by itself."""
 
 # Asks what users hand over; types are checked here, not believed.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -12,27 +11,23 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ohhell_env.actions import BID_BASE, action_name, whole_number
+from ohhell_env.actions import BID_BASE, action_name
+from ohhell_env.asking import Actions, Asker, shown_answer, whole_numbers
 from ohhell_env.engine import seat_loops
 from ohhell_env.engine.encode import MARGIN, new_buffer
 from ohhell_env.engine.layout import Phase, Rows
 from ohhell_env.errors import IllegalActionError, RulesError, shown
 from ohhell_env.game import cards_of
 from ohhell_env.observation import LAYOUTS, Layout, layout_of
-from ohhell_env.players import Player, called, resolve
+from ohhell_env.players import called, resolve
 from ohhell_env.rules import Rules
-
-Views = NDArray[np.int8]
-"""Observations (B, L) or action masks (B, A)."""
-Actions = NDArray[np.int64]
-"""Action codes (B,)."""
 
 OpponentsLike = Any
 """One player for all other seats, or a list of them, one for each, clockwise from the learner. A
 player is whatever ``ohhell_env.players.resolve`` takes."""
 
 
-class Opponent:
+class Opponent(Asker):
     """A player in one or more of the other seats.
 
     Args:
@@ -46,20 +41,13 @@ class Opponent:
         self, given: Any, rules: Rules, hand_size: int | None, deterministic: bool
     ) -> None:
         # Whatever chance a player needs comes with each question, so the seed decides nothing.
-        self.player: Player = resolve(given, 0 if _is_name(given) else None)
+        super().__init__(resolve(given, 0 if _is_name(given) else None), deterministic)
         self._ours = _is_name(given)
         self.name = str(given) if _is_name(given) else called(given)
-        self.deterministic = deterministic
-        layout = getattr(self.player, "layout_name", "default")
-        self.layout: Layout = layout_of(
-            rules, layout if layout in LAYOUTS else "default", hand_size
-        )
+        layout = self.layout_name if self.layout_name in LAYOUTS else "default"
+        self.layout: Layout = layout_of(rules, layout, hand_size)
         """The layout of the observations that it reads."""
         self._rules = rules
-        self._needs_seat = bool(getattr(self.player, "needs_seat", False))
-        self._one_by_one = bool(getattr(self.player, "one_by_one", False)) or self._needs_seat
-        self._batch: Any = getattr(self.player, "act_batch", None)
-        self._takes_words = self._batch is not None and _has_words(self._batch)
 
     def begin(self, seat: int | None) -> None:
         """Tells the player that a game begins.
@@ -67,7 +55,7 @@ class Opponent:
         Args:
             seat: Its seat; None where it sits in more than one, or at more than one table.
         """
-        self.player.begin(self._rules, cast("int", seat))
+        self.player.begin(self._rules, seat)
 
     def close(self) -> None:
         """Ends what the player holds, if it was given by name."""
@@ -84,14 +72,11 @@ class Opponent:
     ) -> Actions:
         """Returns a legal action for the seat to act at each of some tables.
 
-        The arrays that the player gets are its own: it may write to them and keep them. Its answers
-        are checked against the tables, never against what it was handed.
-
         Args:
             games: ``GAME`` rows (N,), unchanged by this.
             rules: ``RULES`` row.
             tables: int64 (B,), the rows of ``games`` that are meant.
-            words: uint64 (B,), the chance of each decision; the player's own, too.
+            words: uint64 (B,), the chance of each decision; the player's own from now on.
 
         Returns:
             Action codes (B,).
@@ -103,8 +88,8 @@ class Opponent:
         views, masks = new_buffer(count, layout.length), new_buffer(count, layout.num_actions)
         seat_loops.question(games, rules, layout.compiled(), tables, views, masks)
         own = views[:-MARGIN].reshape(count, -1), masks[:-MARGIN].reshape(count, -1)
-        answers = self._answers(*own, words, games["seat"][tables])
-        actions = _whole_numbers(answers)
+        answers = self.answers(*own, words, games["seat"][tables], self._rules)
+        actions = whole_numbers(answers)
         if actions is None or len(actions) != count:
             raise IllegalActionError(
                 f"opponent {shown(self.name)} answered {shown(answers)}; {count} questions want "
@@ -115,44 +100,14 @@ class Opponent:
             raise self._illegal(answers[place], games[tables[place] : tables[place] + 1])
         return actions
 
-    def _answers(
-        self, views: Views, masks: Views, words: NDArray[np.uint64], seats: NDArray[np.integer[Any]]
-    ) -> Any:
-        """Returns what the player answers, unchecked."""
-        if self._batch is not None and not self._one_by_one:
-            return self._ask_batch(views, masks, words)
-        answers: list[Any] = []
-        for row, seat in enumerate(seats.tolist()):
-            if self._needs_seat:
-                self.begin(seat)
-            part = slice(row, row + 1)
-            if self._batch is not None:
-                answers += list(self._ask_batch(views[part], masks[part], words[part]))
-            else:
-                answers.append(self._ask_one(views[row], masks[row]))
-        return answers
-
-    def _ask_batch(self, views: Views, masks: Views, words: NDArray[np.uint64]) -> Any:
-        if self._takes_words:
-            return self._batch(views, masks, self.deterministic, words=words)
-        return self._batch(views, masks, self.deterministic)
-
-    def _ask_one(self, view: Views, mask: Views) -> Any:
-        observation = {"observation": view.copy(), "action_mask": mask.copy()}
-        info = {"action_mask": mask.copy()}
-        if self.deterministic:
-            return self.player.act(observation, info)
-        return self.player.act(observation, info, False)
-
     def _illegal(self, answer: Any, game: Rows) -> IllegalActionError:
         """Returns the error for an illegal answer at a table (one ``GAME`` row)."""
-        first = BID_BASE if int(game["phase"][0]) == _BID else 0
+        first = BID_BASE if int(game["phase"][0]) == int(Phase.BID) else 0
         codes = [first + place for place in cards_of(int(game["legal"][0]))]
         allowed = ", ".join(f"{code} ({action_name(code, self._rules.pack)})" for code in codes)
-        answered: Any = cast("Any", answer).item() if isinstance(answer, np.generic) else answer
         return IllegalActionError(
             f"opponent {shown(self.name)} in seat {int(game['seat'][0])} answered "
-            f"{shown(answered)}; legal: {allowed}"
+            f"{shown_answer(answer)}; legal: {allowed}"
         )
 
 
@@ -238,28 +193,3 @@ class Opponents:
 
 def _is_name(given: Any) -> bool:
     return isinstance(given, str | Path)
-
-
-def _has_words(function: Any) -> bool:
-    try:
-        return "words" in inspect.signature(function).parameters
-    except (TypeError, ValueError):  # built in, or written in C
-        return False
-
-
-def _whole_numbers(answers: Any) -> Actions | None:
-    """Returns answers as action codes, -1 for each that is no whole number; None for no list."""
-    if isinstance(answers, np.ndarray):
-        array = cast("NDArray[Any]", answers)
-        if array.ndim == 1 and array.dtype.kind in "iu":
-            return array.astype(np.int64)
-    try:
-        numbers = [whole_number(answer) for answer in answers]
-    except TypeError:  # one number for all questions, or none at all
-        return None
-    right = [-1 if number is None or abs(number) > _LARGEST else number for number in numbers]
-    return np.array(right, np.int64)
-
-
-_LARGEST = 2**62
-_BID = int(Phase.BID)

@@ -392,7 +392,7 @@ def test_it_beats_a_field_of_the_heuristic_player() -> None:
     from ohhell_train.tournament.runner import run_tournament
 
     rules = Rules.preset("oh_hell", 4).replace(scoring="escalating")
-    found = run_tournament(["search", "heuristic"], rules, blocks=300, seed=3, hand_size=10)
+    found = run_tournament(["search", "heuristic"], rules=rules, deals=300, seed=3, hand_size=10)
     low, _ = found.to_dict()["pairs"]["search|heuristic"]["ci95"]
     assert low > 0.0
 

@@ -91,7 +91,9 @@ class _Forger:
 
 
 def test_a_player_that_writes_into_its_mask_has_made_a_fault() -> None:
-    results = run_tournament([("forger", _Forger()), "random"], "oh_hell", 3, 1, hand_size=5)
+    results = run_tournament(
+        [("forger", _Forger()), "random"], rules="oh_hell", deals=3, seed=1, hand_size=5
+    )
     assert all(outcome["bids"].min() >= 0 for outcome in results.outcomes.values())
     assert results.entrants[0].faults > 0
 
@@ -147,4 +149,6 @@ def test_a_saved_state_of_chance_is_checked(tmp_path: Path, broken: dict[str, An
 @pytest.mark.parametrize("size", ["3", 2.5, True])
 def test_a_hand_size_that_is_no_whole_number_is_refused(size: Any) -> None:
     with pytest.raises(RulesError, match="hand_size"):
-        run_tournament(["random", "heuristic"], Rules.preset("oh_hell"), 2, 1, hand_size=size)
+        run_tournament(
+            ["random", "heuristic"], rules=Rules.preset("oh_hell"), deals=2, seed=1, hand_size=size
+        )

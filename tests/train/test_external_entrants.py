@@ -25,7 +25,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 def played(player: Any, blocks: int = 1, hand_size: int = 2) -> Results:
     entrants = [("theirs", player), ("low", Lowest())]
-    return run_tournament(entrants, "oh_hell", blocks, seed=3, hand_size=hand_size)
+    return run_tournament(entrants, rules="oh_hell", deals=blocks, seed=3, hand_size=hand_size)
 
 
 def report(results: Results) -> str:
@@ -112,7 +112,7 @@ class Counts(OnlyAct):
 
 def test_a_disqualified_player_is_not_asked_any_more() -> None:
     player = Counts()
-    entrant = Entrant("broken", player)
+    entrant = Entrant.of("broken", player)
     mask = np.ones((40, 70), np.int8)
     words = np.arange(40, dtype=np.uint64)
     actions = entrant.ask(mask, mask, words)
@@ -154,7 +154,9 @@ def test_no_program_is_left_when_the_tournament_is_over(monkeypatch: pytest.Monk
         close(entrant)
 
     monkeypatch.setattr(Entrant, "close", closed)
-    results = run_tournament([f"tiny=process:{TINY}", "random"], "oh_hell", 1, seed=1, hand_size=1)
+    results = run_tournament(
+        [f"tiny=process:{TINY}", "random"], rules="oh_hell", deals=1, seed=1, hand_size=1
+    )
     assert pids[0] is not None and ended(pids[0])
     assert results.entrants[0].faults == 0
 

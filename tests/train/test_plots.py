@@ -56,7 +56,7 @@ def report() -> Report:
 @pytest.fixture(scope="module")
 def results() -> Results:
     odd = ("$x^2$", ohhell_agents.make("zoo:universal", seed=1))
-    return run_tournament(["random", "heuristic", odd], "oh_hell", 60, seed=5)
+    return run_tournament(["random", "heuristic", odd], rules="oh_hell", deals=60, seed=5)
 
 
 def drawn(axes: Axes) -> list[Drawn]:
@@ -117,7 +117,9 @@ def test_one_hand_size_is_marked_by_a_whole_number(size: int) -> None:
         assert marks(axes) and all(mark == round(mark) for mark in marks(axes))
     by_bid = marks(plots.tricks_by_bid(report))
     assert by_bid and all(mark == round(mark) for mark in by_bid)
-    played = run_tournament(["random", "heuristic"], "oh_hell", 10, seed=5, hand_size=size)
+    played = run_tournament(
+        ["random", "heuristic"], rules="oh_hell", deals=10, seed=5, hand_size=size
+    )
     assert marks(plots.made_rates(played)) == [size]
 
 

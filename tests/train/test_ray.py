@@ -20,14 +20,13 @@ import pytest
 
 from ohhell_agents import Agent, HeuristicAgent
 from ohhell_env.errors import OhHellError
-from ohhell_env.rules import as_rules
-from ohhell_train.tournament import open_store, run_tournament
+from ohhell_env.players import NamedPlayer
+from ohhell_train.tournament import TournamentConfig, open_store, run_tournament
 from ohhell_train.tournament import store as store_module
 from ohhell_train.tournament.executors import ray as ray_executor
 from ohhell_train.tournament.executors.processes import Setup
-from ohhell_train.tournament.executors.ray import ATTEMPTS, CLONE, play_on_ray
+from ohhell_train.tournament.executors.ray import ATTEMPTS, PACKAGES, play_on_ray
 from ohhell_train.tournament.executors.scratch import clear_left_behind
-from ohhell_train.tournament.tables import Deals
 from ohhell_train.tournament.units import plan
 from tests.children import child_of
 from tests.train.players import Lowest, RaisesSometimes
@@ -36,7 +35,7 @@ ENTRANTS: list[Any] = ["random", "heuristic", ("sometimes", RaisesSometimes())]
 
 
 def play(executor: str = "ray", **changes: Any) -> Any:
-    arguments: dict[str, Any] = {"entrants": ENTRANTS, "rules": "plump", "blocks": 14}
+    arguments: dict[str, Any] = {"entrants": ENTRANTS, "rules": "plump", "deals": 14}
     arguments |= {"seed": 3, "players": 3, "unit": 2, "executor": executor} | changes
     return run_tournament(**arguments)
 
@@ -46,7 +45,8 @@ def written(results: Any, folder: Path) -> bytes:
 
 
 def setup(entrants: Sequence[Any] = ("random", "heuristic")) -> Setup:
-    return Setup.of(Deals(as_rules("plump", 3), 1), entrants)
+    config = TournamentConfig(entrants=entrants, rules="plump", players=3, seed=1)
+    return Setup.of(config.resolved())
 
 
 def ray_processes() -> set[int]:
@@ -167,7 +167,7 @@ def test_a_folder_travels_with_all_that_is_in_it(tmp_path: Path) -> None:
     (folder / "deep").mkdir(parents=True)
     (folder / "agent.json").write_text("card")
     (folder / "deep" / "weights").write_bytes(b"\0\1")
-    packed = ray_executor._with_files(f"b={folder}")
+    packed = ray_executor._with_files(NamedPlayer("b", str(folder)))
     assert isinstance(packed, ray_executor._Saved)
     name, path = packed.unpacked(tmp_path / "there")
     assert name == "b"
@@ -185,8 +185,8 @@ def test_a_folder_travels_with_all_that_is_in_it(tmp_path: Path) -> None:
     "changes",
     [
         {},
-        {"design": "mixed", "blocks": 20, "entrants": [*ENTRANTS, ("lowest", Lowest(seed=0))]},
-        {"episode": "game", "blocks": 6},
+        {"design": "mixed", "deals": 20, "entrants": [*ENTRANTS, ("lowest", Lowest(seed=0))]},
+        {"episode": "game", "deals": 6},
     ],
     ids=["field", "mixed", "game"],
 )
@@ -206,12 +206,9 @@ def test_any_number_of_workers_gives_the_same_file(
 
 
 def left_behind() -> set[Path]:
-    """Returns what Ray might leave in this machine's folders."""
-    return {
-        *Path("/tmp").glob("ohhell-*"),
-        *Path("/tmp/ray").glob("*"),
-        *Path.home().glob(".ray/*"),
-    }
+    """Returns what Ray might leave of this process: others may use Ray, too."""
+    sessions = Path("/tmp/ray").glob(f"session_*_{os.getpid()}")
+    return {*sessions, *Path.home().glob(".ray/*")}
 
 
 def listening(pid: int) -> set[str]:
@@ -235,11 +232,12 @@ def listening(pid: int) -> set[str]:
 def test_our_own_ray_is_for_this_machine_alone_and_leaves_nothing() -> None:
     ray = pytest.importorskip("ray")
     before, environment = ray_processes(), dict(os.environ)
-    handler, folders = signal.getsignal(signal.SIGTERM), left_behind()
+    handler, left = signal.getsignal(signal.SIGTERM), left_behind()
     played = play_on_ray(setup(), plan("field", 2, 40, 1), 2, None)
     next(played)
     started = ray_processes() - before
     assert started
+    (folder,) = folders_of(started)
     addresses = {address for pid in started for address in listening(pid)}
     loopback = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
     assert addresses
@@ -249,7 +247,8 @@ def test_our_own_ray_is_for_this_machine_alone_and_leaves_nothing() -> None:
     assert eventually(lambda: not ray_processes() & started)
     assert dict(os.environ) == environment
     assert signal.getsignal(signal.SIGTERM) is handler
-    assert left_behind() == folders
+    assert not folder.exists()
+    assert left_behind() == left
 
 
 @pytest.mark.slow
@@ -346,16 +345,16 @@ class Cancels(Lowest):
 def test_whatever_a_player_raises_on_ray_is_a_fault_and_it_is_given_up(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     entrants = ["random", ("cancels", Cancels(seed=0)), ("low", Lowest(seed=0))]
-    many = play(entrants=entrants, workers=2, blocks=30)
+    many = play(entrants=entrants, workers=2, deals=30)
     assert many.entrants[1].first_fault == "CancelledError: enough"
     assert many.entrants[1].given_up
-    inline = play("inline", entrants=entrants, blocks=30)
+    inline = play("inline", entrants=entrants, deals=30)
     assert written(many, tmp_path / "many") == written(inline, tmp_path / "one")
 
 
 _OF_THE_MAIN_PROGRAM = """
 import sys
-from agents import Agent
+from ohhell_agents import Agent
 from ohhell_train.tournament import run_tournament
 
 class Mine(Agent):
@@ -365,7 +364,9 @@ class Mine(Agent):
 if __name__ == "__main__":
     for executor in ("inline", "ray"):
         entrants = ["random", ("mine", Mine(seed=0))]
-        results = run_tournament(entrants, "plump", 6, 3, players=3, unit=2, executor=executor)
+        results = run_tournament(
+            entrants, rules="plump", deals=6, seed=3, players=3, unit=2, executor=executor
+        )
         results.save(f"{sys.argv[1]}/{executor}")
 """
 
@@ -376,7 +377,7 @@ def test_classes_of_the_main_program_travel(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(_OF_THE_MAIN_PROGRAM)
     command = [sys.executable, str(program), str(tmp_path)]
-    environment = {**os.environ, "PYTHONPATH": str(CLONE)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     inline, on_ray = (tmp_path / name / "results.json" for name in ("inline", "ray"))
@@ -386,8 +387,8 @@ def test_classes_of_the_main_program_travel(tmp_path: Path) -> None:
 _ENDLESS = """
 import sys
 from ohhell_train.tournament import run_tournament
-run_tournament(["random", "heuristic"], "plump", 1000000, 3, players=3, workers=2, executor="ray",
-               store=sys.argv[1])
+run_tournament(["random", "heuristic"], rules="plump", deals=1000000, seed=3, players=3,
+               workers=2, executor="ray", store=sys.argv[1])
 """
 
 
@@ -432,7 +433,7 @@ def stored(folder: Path) -> int:
 
 
 class Marks(Lowest):
-    """Writes down on which node it plays, in which folder; and takes its time."""
+    """Writes down on which node it plays, with which packages; and takes its time."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(seed=0)
@@ -442,20 +443,21 @@ class Marks(Lowest):
         if os.getpid() != self.home:
             ray = importlib.import_module("ray")
             node = ray.get_runtime_context().get_node_id()
-            (self.folder / f"node-{node}").write_text(str(Path.cwd()))
+            here = importlib.import_module(PACKAGES[0].__name__).__file__
+            (self.folder / f"node-{node}").write_text(str(Path(str(here)).parent))
             time.sleep(0.02)
         return super().choose(observations, action_masks, words, deterministic)
 
 
 def marked(folder: Path) -> dict[str, Path]:
-    """Returns the nodes that have played, each with its folder."""
+    """Returns the nodes that have played, each with the folder of its ``ohhell_env``."""
     found = folder.glob("node-*")
     return {file.name.removeprefix("node-"): Path(file.read_text()) for file in found}
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """One for all tests, for its machines compile the engine anew in their copy of the clone.
+    """One for all tests, for its machines compile the engine anew in their copy of the packages.
 
     The last test takes one of them away.
     """
@@ -481,15 +483,17 @@ def test_every_machine_of_a_cluster_plays(
     HeuristicAgent(seed=0).save(tmp_path / "saved.json")
     monkeypatch.chdir(tmp_path)  # the path of the player is no path for the workers
     entrants = ["random", "saved=saved.json", ("marks", Marks(tmp_path))]
-    many = play(entrants=entrants, workers=3, blocks=40, address=cluster.address)
+    many = play(entrants=entrants, workers=3, deals=40, address=cluster.address)
     nodes = marked(tmp_path)
     assert set(nodes) == {node.node_id for node in cluster.list_all_nodes()}
-    assert all(folder != CLONE for folder in nodes.values())
+    at_home = Path(str(PACKAGES[0].__file__)).parent
+    assert at_home not in nodes.values()
     folder = next(iter(nodes.values()))
+    assert folder.name == at_home.name
+    assert (folder / "engine" / "kernel.py").is_file()
     sent = [file for file in folder.rglob("*") if "__pycache__" not in file.parts]
     assert sum(file.stat().st_size for file in sent if file.is_file()) < 10e6
-    assert not {".git", "runs", "results", ".venv"} & {file.name for file in folder.iterdir()}
-    inline = play("inline", entrants=entrants, blocks=40)
+    inline = play("inline", entrants=entrants, deals=40)
     assert written(many, tmp_path / "many") == written(inline, tmp_path / "one")
 
 
@@ -504,8 +508,8 @@ def test_a_machine_that_goes_is_done_without(tmp_path: Path, cluster: Any) -> No
             removed.append(standings.done)
             cluster.remove_node(away, allow_graceful=False)
 
-    arguments: dict[str, Any] = {"entrants": entrants, "blocks": 60}
-    many = play(**arguments, workers=2, address=cluster.address, progress=watch)
+    arguments: dict[str, Any] = {"entrants": entrants, "deals": 60}
+    many = play(**arguments, workers=2, address=cluster.address, on_progress=watch)
     assert removed
     assert removed[0] < 6 * 60
     inline = play("inline", **arguments)

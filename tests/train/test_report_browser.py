@@ -22,7 +22,9 @@ SCROLL_BAR = 16
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report of whole games: with a settlement, long names, many deals."""
     entrants = ["heuristic", "random", ("<b>" + "long" * 30, "random"), "second=heuristic"]
-    results = run_tournament(entrants, "oh_well", 20, 1, design="mixed", episode="game")
+    results = run_tournament(
+        entrants, rules="oh_well", deals=20, seed=1, design="mixed", episode="game"
+    )
     return write_pages(results, tmp_path_factory.mktemp("report"))[0]
 
 

@@ -43,7 +43,7 @@ def played(**changes: Any) -> Results:
     wishes: dict[str, Any] = {
         "entrants": [(SCRIPT, HeuristicAgent()), (QUOTES, "random"), (LONG, "random")],
         "rules": "oh_hell",
-        "blocks": 40,
+        "deals": 40,
         "seed": 3,
     }
     return run_tournament(**(wishes | changes))
@@ -60,7 +60,14 @@ def games() -> Results:
     """Whole games at mixed tables, with a settlement, stopped early."""
     names = ["heuristic", "second=heuristic", "random", "fourth=random"]
     return run_tournament(
-        names, "oh_well", 4000, 1, design="mixed", episode="game", stop=40.0, unit=64
+        names,
+        rules="oh_well",
+        deals=4000,
+        seed=1,
+        design="mixed",
+        episode="game",
+        stop=40.0,
+        unit=64,
     )
 
 
@@ -368,7 +375,9 @@ class Moody(Agent):
 
 def test_game_of_a_player_that_changes_its_mind_is_not_shown(tmp_path: Path) -> None:
     moody = Moody()
-    results = run_tournament([("moody", moody), ("random", RandomAgent())], "oh_hell", 20, 1)
+    results = run_tournament(
+        [("moody", moody), ("random", RandomAgent())], rules="oh_hell", deals=20, seed=1
+    )
     moody.asked = 200
     samples = sample_games(results)
     wrong = [each for each in samples if each.record is None]
@@ -393,10 +402,10 @@ def test_disqualified_player_is_named_as_the_reason() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"blocks": 1}, {"design": "mixed", "players": 3, "blocks": 1}, {"stop": 1.0}]
+    "changes", [{"deals": 1}, {"design": "mixed", "players": 3, "deals": 1}, {"stop": 1.0}]
 )
 def test_so_few_blocks_that_there_are_no_intervals(changes: dict[str, Any]) -> None:
-    results = played(**{"blocks": 5, **changes})
+    results = played(**{"deals": 5, **changes})
     data = results.to_dict()
     assert data["entrants"][SCRIPT]["difference_ci95"] is None
     Page(page_of(results))
@@ -405,7 +414,7 @@ def test_so_few_blocks_that_there_are_no_intervals(changes: dict[str, Any]) -> N
 
 def test_entrants_that_never_met_have_a_dash() -> None:
     entrants = [(f"player {n}", RandomAgent()) for n in range(9)]
-    results = run_tournament(entrants, "oh_hell", 3, 1, design="mixed")
+    results = run_tournament(entrants, rules="oh_hell", deals=3, seed=1, design="mixed")
     data = results.to_dict()
     assert len(data["pairs"]) < 72
     text = page_of(results)
@@ -415,14 +424,14 @@ def test_entrants_that_never_met_have_a_dash() -> None:
 
 def test_equal_players_have_samples_too() -> None:
     entrants = [("one", HeuristicAgent()), ("two", HeuristicAgent())]
-    samples = sample_games(run_tournament(entrants, "oh_hell", 5, 1, players=3))
+    samples = sample_games(run_tournament(entrants, rules="oh_hell", deals=5, seed=1, players=3))
     assert samples
     assert all(each.record is not None for each in samples)
     assert all("-0.0" not in each.caption for each in samples)
 
 
 def test_another_pack_has_letters_for_suits() -> None:
-    results = run_tournament(["heuristic", "random"], "podrida", 5, 1)
+    results = run_tournament(["heuristic", "random"], rules="podrida", deals=5, seed=1)
     suits = results.deals.rules.pack.suits
     text = page_of(results)
     shown = set(re.findall(r'class="card suit-[1-4]">[^<]*(.)</span>', text))
@@ -442,7 +451,7 @@ def test_another_pack_has_letters_for_suits() -> None:
             "entrants": ["random", "heuristic"],
             "rules": Rules(players=3).replace(**{"bidding.hook": "none"}),
             "stop": 0.5,
-            "blocks": 300,
+            "deals": 300,
             "anchor": "heuristic",
         },
     ],
@@ -459,7 +468,7 @@ def test_the_call_plays_it_again(changes: dict[str, Any], tmp_path: Path) -> Non
 
 def test_fifty_entrants_have_a_usable_page(tmp_path: Path) -> None:
     entrants = [(f"player {n}", HeuristicAgent() if n % 3 else RandomAgent()) for n in range(50)]
-    results = run_tournament(entrants, "oh_hell", 4, 1, hand_size=3)
+    results = run_tournament(entrants, rules="oh_hell", deals=4, seed=1, hand_size=3)
     results.to_dict()
     started = time.perf_counter()
     written = write_pages(results, tmp_path)

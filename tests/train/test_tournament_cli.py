@@ -60,9 +60,8 @@ def called(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
     def call(*words: str) -> dict[str, Any]:
         with pytest.raises(SeenError) as caught:
             main(["tournament", *words])
-        entrants, rules, deals, seed, settings = caught.value.args
-        found = {"rules": rules.name, "players": rules.players, "deals": deals, "seed": seed}
-        return settings | found | {"entrants": entrants}
+        config, settings = caught.value.args
+        return dict(config) | settings
 
     monkeypatch.setattr(cli, "run_tournament", instead)
     return call
@@ -109,12 +108,12 @@ def test_every_option_reaches_the_tournament(
     asked = called(*PLAYERS, *out, option(name), str(EVERY[name]))
     assert asked[name] == EVERY[name]
     # a variant brings no other setting but its name: all else stays
-    assert {key for key in plain if key != "progress" and plain[key] != asked[key]} == {name}
+    assert {key for key in plain if key != "on_progress" and plain[key] != asked[key]} == {name}
     text = yaml.safe_dump({name: EVERY[name], "entrants": PLAYERS, "out": str(tmp_path)})
     (tmp_path / "t.yaml").write_text(text)
     from_file = called("--config", str(tmp_path / "t.yaml"))
-    assert {k: v for k, v in from_file.items() if k != "progress"} == {
-        k: v for k, v in asked.items() if k != "progress"
+    assert {k: v for k, v in from_file.items() if k != "on_progress"} == {
+        k: v for k, v in asked.items() if k != "on_progress"
     }
 
 
@@ -122,7 +121,7 @@ def test_entrants_out_and_fresh_reach_the_tournament(
     called: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
     asked = called("a=random", "heuristic", "--out", str(tmp_path / "x"), "--fresh")
-    assert asked["entrants"] == ["a=random", "heuristic"]
+    assert asked["entrants"] == [("a", "random"), ("heuristic", "heuristic")]
     assert (asked["store"], asked["fresh"]) == (tmp_path / "x" / STORE, True)
     assert not called("random", "--out", str(tmp_path))["fresh"]
 
@@ -131,8 +130,8 @@ def test_options_win_over_the_file(called: Callable[..., dict[str, Any]], tmp_pa
     text = yaml.safe_dump({**EVERY, "entrants": ["random", {"b": "random"}], "out": str(tmp_path)})
     (tmp_path / "t.yaml").write_text(text)
     config = ["--config", str(tmp_path / "t.yaml")]
-    assert called(*config)["entrants"] == ["random", ("b", "random")]
-    assert called(*config, "heuristic")["entrants"] == ["heuristic"]
+    assert called(*config)["entrants"] == [("random", "random"), ("b", "random")]
+    assert called(*config, "heuristic")["entrants"] == [("heuristic", "heuristic")]
     other = {"rules": "oh_well", "players": 2, "design": "field", "episode": "deal", "stop": 0.0}
     other |= {"hand_size": 1, "deals": 1, "seed": 0, "unit": 1, "workers": 1, "executor": "inline"}
     other |= {"anchor": "random", "challenger": "b", "address": ""}
@@ -216,11 +215,11 @@ def test_mistakes_are_one_line(words: list[str], what: str, wrong: Callable[...,
         ("entrants: []", "a list of 2 to 1000 entrants"),
         ("entrants: random", "entrants"),
         ("entrants: {random: heuristic}", "entrants"),
-        ("entrants: [random, {a: random, b: random}]", "one name: player a line"),
-        ("entrants: [random, {}]", "one name: player a line"),
+        ("entrants: [random, {a: random, b: random}]", "as name: player"),
+        ("entrants: [random, {}]", "as name: player"),
         ("entrants: [random, 5]", "entrants.1"),
         ("entrants: [random, null]", "entrants.1"),
-        ("entrants: [random, {a: 5}]", "entrants.1"),
+        ("entrants: [random, {a: 5}]", "entrant 'a': 5 has neither act_batch() nor act()"),
         ("entrants: [random, {'': random}]", "must be printable"),
         ("entrants: [random, {'a|b': random}]", "without '|'"),
         ('entrants: [random, {"a\\nb": random}]', "must be printable"),
@@ -288,7 +287,9 @@ def test_the_largest_seed_is_one_of_its_own(tmp_path: Path) -> None:
     entrants = [f"p{n}=random" for n in range(8)]
     lineups = set()
     for seed in (2**64 - 1, 2**64 - 2, 2**63 + 1, 2**63):
-        results = run_tournament(entrants, "oh_hell", 8, seed, design="mixed", hand_size=1)
+        results = run_tournament(
+            entrants, rules="oh_hell", deals=8, seed=seed, design="mixed", hand_size=1
+        )
         lineups.add(results.outcomes[-1, -1]["lineup"].tobytes())
     assert len(lineups) == 4
 
@@ -464,7 +465,9 @@ def test_something_else_in_the_place_of_a_file(
 
 def test_a_store_in_no_folder_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(OhHellError, match="no store can be kept there"):
-        run_tournament(PLAYERS, "oh_hell", 2, 1, store=tmp_path / "nowhere" / "t.sqlite")
+        run_tournament(
+            PLAYERS, rules="oh_hell", deals=2, seed=1, store=tmp_path / "nowhere" / "t.sqlite"
+        )
 
 
 # --------------------------------------------------------------------------- a full disk

@@ -102,8 +102,8 @@ def test_a_field_has_every_ordered_pair() -> None:
 def test_a_challenger_meets_every_field_and_no_more() -> None:
     assert pairings("field", 3, challenger=1) == [(1, 0), (1, 2)]
     entrants = ["random", "heuristic", ("low", Lowest())]
-    whole = run_tournament(entrants, SHORT, 40, seed=4)
-    some = run_tournament(entrants, SHORT, 40, seed=4, challenger="heuristic")
+    whole = run_tournament(entrants, rules=SHORT, deals=40, seed=4)
+    some = run_tournament(entrants, rules=SHORT, deals=40, seed=4, challenger="heuristic")
     assert set(some.outcomes) == {(1, 0), (1, 2)}
     for pairing, blocks in some.outcomes.items():
         assert (blocks == whole.outcomes[pairing]).all()
@@ -115,7 +115,7 @@ def test_a_challenger_meets_every_field_and_no_more() -> None:
 def test_what_a_challenger_is_compared_by() -> None:
     """Two entrants: the difference of their pair, exactly; two fields: paired, block by block."""
     entrants = ["random", "heuristic", ("low", Lowest())]
-    found = run_tournament(entrants, SHORT, 60, seed=4, challenger="heuristic")
+    found = run_tournament(entrants, rules=SHORT, deals=60, seed=4, challenger="heuristic")
     over = {name: found.figures.against(1, place) for name, place in (("random", 0), ("low", 2))}
     data = plain(found)
     assert data["challenger"] == "heuristic"
@@ -142,19 +142,25 @@ def test_a_challenge_goes_on_as_a_whole_field(tmp_path: Path) -> None:
 
     store = tmp_path / "kept.sqlite"
     settings: dict[str, Any] = {"seed": 4, "unit": 20, "store": store}
-    run_tournament(entrants, SHORT, 40, challenger="low", progress=look, **settings)
+    run_tournament(entrants, rules=SHORT, deals=40, challenger="low", on_progress=look, **settings)
     assert all(names == {"low"} for names in told)
     seen: list[int] = []
     whole = run_tournament(
-        entrants, SHORT, 40, progress=lambda standings: seen.append(standings.done), **settings
+        entrants,
+        rules=SHORT,
+        deals=40,
+        on_progress=lambda standings: seen.append(standings.done),
+        **settings,
     )
     assert seen[0] == 2 * 40 * 3  # two pairings were there
-    assert plain(whole) == plain(run_tournament(entrants, SHORT, 40, seed=4, unit=20))
+    assert plain(whole) == plain(run_tournament(entrants, rules=SHORT, deals=40, seed=4, unit=20))
 
 
 def test_a_challenge_stops_when_every_field_is_settled() -> None:
     entrants = ["random", "heuristic"]
-    found = run_tournament(entrants, SHORT, 5000, 4, stop=0.5, challenger="heuristic", unit=100)
+    found = run_tournament(
+        entrants, rules=SHORT, deals=5000, seed=4, stop=0.5, challenger="heuristic", unit=100
+    )
     assert 200 <= found.blocks < 5000
     assert list(found.outcomes) == [(1, 0)]
 
@@ -168,14 +174,20 @@ def test_a_challenge_stops_when_every_field_is_settled() -> None:
 )
 def test_a_challenge_that_cannot_be_is_refused(settings: dict[str, Any], told: str) -> None:
     with pytest.raises(OhHellError) as caught:
-        run_tournament(["random", "heuristic", "a=random"], SHORT, 4, seed=4, **settings)
+        run_tournament(
+            ["random", "heuristic", "a=random"], rules=SHORT, deals=4, seed=4, **settings
+        )
     assert told in str(caught.value)
 
 
 def test_more_blocks_leave_the_first_ones_of_a_mixed_tournament_as_they_are() -> None:
     entrants = ["random", "heuristic", "a=random", ("low", Lowest())]
-    few = run_tournament(entrants, SHORT, 7, seed=4, design="mixed", unit=3).outcomes[-1, -1]
-    many = run_tournament(entrants, SHORT, 20, seed=4, design="mixed", unit=4).outcomes[-1, -1]
+    few = run_tournament(entrants, rules=SHORT, deals=7, seed=4, design="mixed", unit=3).outcomes[
+        -1, -1
+    ]
+    many = run_tournament(entrants, rules=SHORT, deals=20, seed=4, design="mixed", unit=4).outcomes[
+        -1, -1
+    ]
     assert (few == many[:7]).all()
 
 
@@ -191,8 +203,8 @@ def test_the_order_of_the_entrants_changes_no_byte(
     for number, order in enumerate(([0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 0, 4, 1, 3])):
         results = run_tournament(
             [entrants[place] for place in order],
-            house(4, 3, 1, settlement="differences"),
-            32,
+            rules=house(4, 3, 1, settlement="differences"),
+            deals=32,
             seed=6,
             design=design,
             episode=episode,
@@ -219,10 +231,12 @@ def test_a_store_goes_on_in_another_order(tmp_path: Path) -> None:
         store = tmp_path / f"{design}.sqlite"
         settings: dict[str, Any] = {"seed": 6, "design": design, "unit": 4}
         with pytest.raises(StopError):
-            run_tournament(entrants, SHORT, 16, store=store, progress=stop, **settings)
-        results = run_tournament(entrants[::-1], SHORT, 16, store=store, **settings)
+            run_tournament(
+                entrants, rules=SHORT, deals=16, store=store, on_progress=stop, **settings
+            )
+        results = run_tournament(entrants[::-1], rules=SHORT, deals=16, store=store, **settings)
         files.append(results.save(tmp_path / "on").read_bytes())
-        whole = run_tournament(entrants, SHORT, 16, **settings)
+        whole = run_tournament(entrants, rules=SHORT, deals=16, **settings)
         assert whole.save(tmp_path / "whole").read_bytes() == files[-1]
 
 
@@ -236,7 +250,9 @@ def test_equal_deterministic_players_differ_by_exactly_nothing(
 ) -> None:
     entrants = [(name, kind()) for name in ("one", "two", "three", "four")]
     blocks = 12
-    data = plain(run_tournament(entrants, SHORT, blocks, seed=3, design=design, episode=episode))
+    data = plain(
+        run_tournament(entrants, rules=SHORT, deals=blocks, seed=3, design=design, episode=episode)
+    )
     for comparison in data["comparisons"]:
         assert (comparison["difference"], comparison["ci95"]) == (0.0, [0.0, 0.0])
         assert (comparison["p"], comparison["blocks_needed"]) == (1.0, None)
@@ -274,7 +290,9 @@ def test_a_player_that_scores_in_one_seat_gets_one_n_th(
     rules = house(players, *sizes, bidding__hook="none", scoring={"table": BY_BID})
     entrants: list[Any] = [(f"nil{number}", Lowest()) for number in range(players)]
     entrants.append(("dealer", AllAsDealer()))
-    data = plain(run_tournament(entrants, rules, 12, seed=2, design=design, episode=episode))
+    data = plain(
+        run_tournament(entrants, rules=rules, deals=12, seed=2, design=design, episode=episode)
+    )
     # one deal: 4 points in one of n seats; a game: every seat deals once, whoever sits there
     points = 4.0 if episode == "game" else round(4.0 / players, 6)
     row = data["entrants"]["dealer"]
@@ -298,7 +316,9 @@ def _run_both(rules: Rules, design: str) -> None:
     for episode in ("deal", "game"):
         entrants = [f"p{n}=random" for n in range(2 if design == "field" else rules.players)]
         entrants[0] = "heuristic"
-        results = run_tournament(entrants, rules, 2, seed=1, design=design, episode=episode)
+        results = run_tournament(
+            entrants, rules=rules, deals=2, seed=1, design=design, episode=episode
+        )
         data = plain(results)
         tables = sum(row["tables"] for row in data["entrants"].values())
         rows = 2 if design == "field" else rules.players
@@ -324,7 +344,7 @@ def test_every_variant_is_played_by_every_number(name: str, players: int) -> Non
 def test_fifty_entrants_at_mixed_tables(players: int) -> None:
     entrants = [f"p{number}=random" for number in range(48)] + ["heuristic", "h=heuristic"]
     rules = house(players, 3)
-    results = run_tournament(entrants, rules, 50, seed=1, design="mixed", unit=16)
+    results = run_tournament(entrants, rules=rules, deals=50, seed=1, design="mixed", unit=16)
     data = plain(results)
     assert len(data["entrants"]) == 50
     assert len(data["comparisons"]) == 50 * 49 // 2
@@ -343,6 +363,6 @@ def test_fifty_entrants_at_mixed_tables(players: int) -> None:
 def test_fewer_blocks_than_seat_everybody_are_refused() -> None:
     entrants = [f"p{number}=random" for number in range(9)]
     with pytest.raises(OhHellError, match="9 entrants at mixed tables of 4 need 3 blocks"):
-        run_tournament(entrants, "oh_hell", 2, seed=1, design="mixed")
-    data = plain(run_tournament(entrants, "oh_hell", 3, seed=1, design="mixed"))
+        run_tournament(entrants, rules="oh_hell", deals=2, seed=1, design="mixed")
+    data = plain(run_tournament(entrants, rules="oh_hell", deals=3, seed=1, design="mixed"))
     assert all(row["tables"] in (4, 8) for row in data["entrants"].values())

@@ -18,11 +18,9 @@ import pytest
 
 from ohhell_agents import Agent, ProcessAgent
 from ohhell_env.errors import OhHellError
-from ohhell_env.rules import as_rules
-from ohhell_train.tournament import open_store, run_tournament
+from ohhell_train.tournament import TournamentConfig, open_store, run_tournament
 from ohhell_train.tournament import store as store_module
 from ohhell_train.tournament.executors.processes import Setup, play_in_processes
-from ohhell_train.tournament.tables import Deals
 from ohhell_train.tournament.units import Unit, plan
 from tests.agents.test_process import command, gone
 from tests.children import alive, child_of
@@ -32,7 +30,7 @@ ENTRANTS: list[Any] = ["random", "heuristic", ("sometimes", RaisesSometimes())]
 
 
 def play(workers: int, **changes: Any) -> Any:
-    arguments: dict[str, Any] = {"entrants": ENTRANTS, "rules": "plump", "blocks": 14}
+    arguments: dict[str, Any] = {"entrants": ENTRANTS, "rules": "plump", "deals": 14}
     arguments |= {"seed": 3, "players": 3, "unit": 4, "workers": workers} | changes
     return run_tournament(**arguments)
 
@@ -42,7 +40,8 @@ def written(results: Any, folder: Path) -> bytes:
 
 
 def setup(entrants: Sequence[Any] = ("random", "heuristic")) -> Setup:
-    return Setup.of(Deals(as_rules("plump", 3), 1), entrants)
+    config = TournamentConfig(entrants=entrants, rules="plump", players=3, seed=1)
+    return Setup.of(config.resolved())
 
 
 def test_the_plan_of_a_field_covers_every_block_of_every_pair_once() -> None:
@@ -60,9 +59,9 @@ def test_the_plan_of_mixed_tables_covers_every_block_once() -> None:
 
 
 FIELD: dict[str, Any] = {}
-GAMES = {"episode": "game", "blocks": 5, "unit": 2}
-MIXED = {"design": "mixed", "blocks": 30, "unit": 4}
-MIXED_GAMES = {"design": "mixed", "episode": "game", "blocks": 8, "unit": 3}
+GAMES = {"episode": "game", "deals": 5, "unit": 2}
+MIXED = {"design": "mixed", "deals": 30, "unit": 4}
+MIXED_GAMES = {"design": "mixed", "episode": "game", "deals": 8, "unit": 3}
 slow = pytest.mark.slow
 
 
@@ -106,7 +105,7 @@ def test_the_size_of_a_unit_and_an_interruption_change_nothing_that_was_played(
     whole = play(1, entrants=entrants, design=design, unit=14)
     store = tmp_path / "t.sqlite"
     with pytest.raises(KeyboardInterrupt):
-        play(2, entrants=entrants, design=design, unit=4, store=store, progress=Interrupts())
+        play(2, entrants=entrants, design=design, unit=4, store=store, on_progress=Interrupts())
     with open_store(store) as kept:
         played = len(kept.units())
     assert 0 < played < len(plan(design, 3, 14, 4))
@@ -128,7 +127,7 @@ class Interrupts:
 def test_no_worker_outlives_an_interruption() -> None:
     before = set(multiprocessing.active_children())
     with pytest.raises(KeyboardInterrupt):
-        play(2, progress=Interrupts())
+        play(2, on_progress=Interrupts())
     assert not set(multiprocessing.active_children()) - before
 
 
@@ -234,7 +233,7 @@ def test_programs_of_a_worker_end_with_it(tmp_path: Path) -> None:
     )
     player = ProcessAgent(command(tmp_path, does), time_limit_ms=60_000)
     with pytest.raises(KeyboardInterrupt):
-        play(2, entrants=["random", "heuristic", ("deaf", player)], progress=Waits(note))
+        play(2, entrants=["random", "heuristic", ("deaf", player)], on_progress=Waits(note))
     pids = [int(word) for word in note.read_text().split()]
     assert len(pids) >= 2
     assert all(gone(pid) for pid in pids)

@@ -33,7 +33,7 @@ def played(player: Any, design: str = "mixed", name: str = "broken") -> Results:
     others: list[Any] = ["random", "heuristic", ("low", Lowest()), ("one", OnlyAct())]
     entrants = [(name, player), *others]
     settings: dict[str, Any] = {"design": design, "episode": "game", "unit": 4}
-    return run_tournament(entrants, RULES, BLOCKS, SEED, **settings)
+    return run_tournament(entrants, rules=RULES, deals=BLOCKS, seed=SEED, **settings)
 
 
 # ------------------------------------------------------------------- players that break
@@ -174,7 +174,7 @@ def test_a_broken_player_is_counted_and_the_rest_plays_on(kind: str, honest: Res
 def test_a_broken_player_changes_no_pair_without_it() -> None:
     with_it = played(Raises(), "field").to_dict()["pairs"]
     entrants: list[Any] = ["random", "heuristic", ("low", Lowest()), ("one", OnlyAct())]
-    without = run_tournament(entrants, RULES, BLOCKS, SEED, episode="game", unit=4)
+    without = run_tournament(entrants, rules=RULES, deals=BLOCKS, seed=SEED, episode="game", unit=4)
     for pair, row in without.to_dict()["pairs"].items():
         assert with_it[pair] == row
     assert len(with_it) == 20
@@ -183,7 +183,9 @@ def test_a_broken_player_changes_no_pair_without_it() -> None:
 def test_where_nothing_legal_is_answered_a_random_move_is_made() -> None:
     """All its moves are replaced: it plays like the random player, but for its chance."""
     entrants = [("broken", Raises()), "random"]
-    results = run_tournament(entrants, "oh_hell", 400, SEED, hand_size=2, players=3)
+    results = run_tournament(
+        entrants, rules="oh_hell", deals=400, seed=SEED, hand_size=2, players=3
+    )
     comparison = results.to_dict()["comparisons"][0]
     assert comparison["inside_noise"]
     assert comparison["ci95"][1] - comparison["ci95"][0] < 2.0
@@ -294,7 +296,9 @@ def test_a_player_sees_what_the_environment_shows_its_seat(
     rules, episode = TABLES[table]
     spies = [Spy() for _ in range(rules.players)]
     entrants = [(f"spy{place}", spy) for place, spy in enumerate(spies)]
-    results = run_tournament(entrants, rules, 1, SEED, design=design, episode=episode)
+    results = run_tournament(
+        entrants, rules=rules, deals=1, seed=SEED, design=design, episode=episode
+    )
     wanted = [Counter[tuple[bytes, bytes]]() for _ in spies]
     seen = [spy.seen.copy() for spy in spies]
     for blocks in results.outcomes.values():
@@ -326,7 +330,9 @@ class Snoops:
 
 def test_no_other_question_lies_behind_a_single_one() -> None:
     player = Snoops()
-    results = run_tournament([("snoops", player), ("low", Lowest())], "oh_hell", 2, SEED)
+    results = run_tournament(
+        [("snoops", player), ("low", Lowest())], rules="oh_hell", deals=2, seed=SEED
+    )
     assert results.to_dict()["pairs"]["snoops|low"]["difference"] == 0.0
     layout = results.deals.layout("default")
     assert player.keys == {"observation", "action_mask"}
@@ -350,7 +356,7 @@ def test_an_asked_player_of_another_layout_is_shown_that_layout() -> None:
             return action_masks.argmax(axis=1)
 
     entrants = [("universal", Universal()), ("low", Lowest())]
-    results = run_tournament(entrants, "oh_hell", 2, SEED)
+    results = run_tournament(entrants, rules="oh_hell", deals=2, seed=SEED)
     layout = results.deals.layout("universal")
     assert lengths == {(layout.length, layout.num_actions)}
     assert results.entrants[0].faults == 0
@@ -392,7 +398,9 @@ def test_what_breaks_before_the_first_card_is_one_line_that_names_it(
     where: str, error: BaseException
 ) -> None:
     with pytest.raises(OhHellError) as caught:
-        run_tournament([("breaks", Breaks(where, error)), "random"], "oh_hell", 2, SEED)
+        run_tournament(
+            [("breaks", Breaks(where, error)), "random"], rules="oh_hell", deals=2, seed=SEED
+        )
     said = str(caught.value)
     assert said.startswith("entrant 'breaks' cannot ")
     assert f"{type(error).__name__}: now" in said
@@ -420,10 +428,10 @@ def test_a_class_that_breaks_where_it_is_made_or_closed(
     monkeypatch.syspath_prepend(tmp_path)
     entrants = [f"bot={module}:Bot", "random"]
     if where == "close":
-        assert run_tournament(entrants, "oh_hell", 2, SEED).entrants[0].faults == 0
+        assert run_tournament(entrants, rules="oh_hell", deals=2, seed=SEED).entrants[0].faults == 0
         return
     with pytest.raises(OhHellError, match=f"(?i)bot.*{type(error).__name__}: now"):
-        run_tournament(entrants, "oh_hell", 2, SEED)
+        run_tournament(entrants, rules="oh_hell", deals=2, seed=SEED)
 
 
 class Fickle(OnlyAct):
@@ -441,7 +449,9 @@ class Fickle(OnlyAct):
 
 def test_a_player_is_asked_once_how_it_wants_to_be_asked() -> None:
     player = Fickle()
-    results = run_tournament([("fickle", player), "random"], "oh_hell", 40, SEED, unit=2)
+    results = run_tournament(
+        [("fickle", player), "random"], rules="oh_hell", deals=40, seed=SEED, unit=2
+    )
     assert results.entrants[0].faults == 0
     assert player.asked < 8
 
@@ -451,7 +461,7 @@ def test_an_unknown_layout_is_refused_at_once() -> None:
         layout_name = "univresal"
 
     with pytest.raises(OhHellError, match=r"'wants' wants the layout 'univresal'.*'universal'"):
-        run_tournament([("wants", Wants()), "random"], "oh_hell", 2, SEED)
+        run_tournament([("wants", Wants()), "random"], rules="oh_hell", deals=2, seed=SEED)
 
 
 @pytest.mark.parametrize(
@@ -481,6 +491,6 @@ def test_long_values_are_cut_in_messages(entrants: Any, changes: dict[str, Any])
     if changes.get("executor") == "ray":
         pytest.importorskip("ray")
     with pytest.raises(OhHellError) as caught:
-        run_tournament(entrants, "oh_hell", 2, SEED, **changes)
+        run_tournament(entrants, rules="oh_hell", deals=2, seed=SEED, **changes)
     if not str(caught.value).startswith("unknown player"):  # said by ohhell_agents.make
         assert len(str(caught.value)) < 500

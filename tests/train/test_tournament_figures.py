@@ -234,26 +234,26 @@ def check_comparisons(naive: Naive, data: dict[str, Any]) -> None:
 SHORT = house(2, 2, 3)
 OF_SEVEN: list[Any] = [*MANY, "third=random", ("asked", AskedRandom()), ("h", AskedHeuristic())]
 DEALS: dict[str, dict[str, Any]] = {
-    "field": {"entrants": MANY[:3], "rules": "oh_hell", "blocks": 3},
-    "field, one size": {"entrants": MANY[:2], "rules": "plump", "blocks": 3, "hand_size": 4},
-    "field, one block": {"entrants": MANY[:2], "rules": "oh_hell", "blocks": 1, "hand_size": 3},
-    "mixed": {"entrants": MANY, "rules": "escalating", "blocks": 5, "players": 3},
-    "mixed, all at a table": {"entrants": MANY[:3], "rules": "oh_hell", "blocks": 4, "players": 3},
-    "mixed of seven": {"entrants": OF_SEVEN, "rules": house(7, 2, 1), "blocks": 3},
+    "field": {"entrants": MANY[:3], "rules": "oh_hell", "deals": 3},
+    "field, one size": {"entrants": MANY[:2], "rules": "plump", "deals": 3, "hand_size": 4},
+    "field, one block": {"entrants": MANY[:2], "rules": "oh_hell", "deals": 1, "hand_size": 3},
+    "mixed": {"entrants": MANY, "rules": "escalating", "deals": 5, "players": 3},
+    "mixed, all at a table": {"entrants": MANY[:3], "rules": "oh_hell", "deals": 4, "players": 3},
+    "mixed of seven": {"entrants": OF_SEVEN, "rules": house(7, 2, 1), "deals": 3},
 }
 GAMES: dict[str, dict[str, Any]] = {
-    "field, target": {"entrants": MANY[:2], "rules": TARGET, "blocks": 3},
-    "mixed, target": {"entrants": MANY, "rules": TARGET, "blocks": 4},
-    "field, extra deals": {"entrants": MANY[:3], "rules": TIED, "blocks": 4},
-    "mixed, extra deals": {"entrants": MANY, "rules": TIED, "blocks": 6},
-    "mixed, bids at once": {"entrants": MANY, "rules": TOGETHER, "blocks": 4},
-    "field, blind": {"entrants": MANY[:3], "rules": BLIND, "blocks": 2},
-    "mixed, blind": {"entrants": MANY, "rules": BLIND, "blocks": 4},
-    "mixed, bid totals": {"entrants": MANY, "rules": TOTALS, "blocks": 6},
-    "field of two": {"entrants": MANY[:3], "rules": SHORT, "blocks": 3},
-    "mixed of two": {"entrants": MANY, "rules": SHORT, "blocks": 7},
-    "field of seven": {"entrants": MANY[:2], "rules": house(7, 2, 1), "blocks": 2},
-    "mixed of seven": {"entrants": OF_SEVEN, "rules": house(7, 2, 1), "blocks": 3},
+    "field, target": {"entrants": MANY[:2], "rules": TARGET, "deals": 3},
+    "mixed, target": {"entrants": MANY, "rules": TARGET, "deals": 4},
+    "field, extra deals": {"entrants": MANY[:3], "rules": TIED, "deals": 4},
+    "mixed, extra deals": {"entrants": MANY, "rules": TIED, "deals": 6},
+    "mixed, bids at once": {"entrants": MANY, "rules": TOGETHER, "deals": 4},
+    "field, blind": {"entrants": MANY[:3], "rules": BLIND, "deals": 2},
+    "mixed, blind": {"entrants": MANY, "rules": BLIND, "deals": 4},
+    "mixed, bid totals": {"entrants": MANY, "rules": TOTALS, "deals": 6},
+    "field of two": {"entrants": MANY[:3], "rules": SHORT, "deals": 3},
+    "mixed of two": {"entrants": MANY, "rules": SHORT, "deals": 7},
+    "field of seven": {"entrants": MANY[:2], "rules": house(7, 2, 1), "deals": 2},
+    "mixed of seven": {"entrants": OF_SEVEN, "rules": house(7, 2, 1), "deals": 3},
 }
 CASES = [("deal", case) for case in DEALS] + [("game", case) for case in GAMES]
 
@@ -278,7 +278,9 @@ def test_every_figure_is_the_naive_referees(episode: str, case: str) -> None:
 
 def test_the_interval_of_the_made_rate_is_the_jackknifes_where_games_are_of_unlike_length() -> None:
     entrants = ["random", "heuristic", ("low", Lowest())]
-    results = run_tournament(entrants, TARGET, 150, seed=2, design="mixed", episode="game")
+    results = run_tournament(
+        entrants, rules=TARGET, deals=150, seed=2, design="mixed", episode="game"
+    )
     row = results.to_dict()["entrants"]["heuristic"]
     blocks = results.outcomes[-1, -1]
     made, deals = [], []
@@ -301,7 +303,7 @@ def test_the_interval_of_the_made_rate_is_the_jackknifes_where_games_are_of_unli
 
 
 def test_the_interval_of_the_made_rate_is_students_where_games_are_as_long() -> None:
-    results = run_tournament(["random", "heuristic"], "oh_hell", 40, seed=3)
+    results = run_tournament(["random", "heuristic"], rules="oh_hell", deals=40, seed=3)
     met = results.outcomes[0, 1]
     alone = [
         [block["bids"][r, 0, r] == block["tricks"][r, 0, r] for r in range(4)] for block in met

@@ -47,9 +47,9 @@ def entrants(*more: Any) -> list[Any]:
     return [("low", Lowest(seed=0)), "random", ("fails", Fails()), ("moody", Fails(2)), *more]
 
 
-FIELD: dict[str, Any] = {"design": "field", "blocks": 24}
-MIXED: dict[str, Any] = {"design": "mixed", "blocks": 60}
-GAMES: dict[str, Any] = {"design": "mixed", "blocks": 24, "episode": "game", "rules": "plump"}
+FIELD: dict[str, Any] = {"design": "field", "deals": 24}
+MIXED: dict[str, Any] = {"design": "mixed", "deals": 60}
+GAMES: dict[str, Any] = {"design": "mixed", "deals": 24, "episode": "game", "rules": "plump"}
 WAYS = {"field": FIELD, "mixed": MIXED, "games": GAMES}
 
 
@@ -77,7 +77,7 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 def test_who_fails_all_the_time_is_asked_no_more_than_a_few_times() -> None:
     player = Fails()
-    results = play(FIELD, [("low", Lowest(seed=0)), "random", ("fails", player)], blocks=60)
+    results = play(FIELD, [("low", Lowest(seed=0)), "random", ("fails", player)], deals=60)
     asked, fails = player.asked, results.entrants[2]
     assert HOPELESS <= asked <= HOPELESS + limits.FAULT_LIMIT
     assert fails.given_up
@@ -94,7 +94,7 @@ def test_who_fails_all_the_time_is_asked_no_more_than_a_few_times() -> None:
 def test_units_of_a_few_decisions_are_no_way_around(unit: int) -> None:
     """Nobody is disqualified in them, and there are very many."""
     player = Fails()
-    changes: dict[str, Any] = {"unit": unit, "hand_size": 1, "blocks": 60}
+    changes: dict[str, Any] = {"unit": unit, "hand_size": 1, "deals": 60}
     results = play(FIELD, [("low", Lowest(seed=0)), ("fails", player)], **changes)
     assert player.asked < HOPELESS + limits.FAULT_LIMIT
     assert results.entrants[1].given_up
@@ -110,7 +110,7 @@ class FailsFirst(Fails):
 
 
 def test_who_finds_its_feet_is_not_given_up() -> None:
-    results = play(FIELD, [("low", Lowest(seed=0)), ("fails", FailsFirst())], blocks=30)
+    results = play(FIELD, [("low", Lowest(seed=0)), ("fails", FailsFirst())], deals=30)
     fails = results.entrants[1]
     assert fails.was_disqualified
     assert not fails.given_up
@@ -171,7 +171,7 @@ def test_interruptions_give_the_same_file(
                 raise StopError
 
         try:
-            results = play(WAYS[way], store=store, progress=stop)
+            results = play(WAYS[way], store=store, on_progress=stop)
             break
         except StopError:
             stops += 1
@@ -184,7 +184,7 @@ def test_more_blocks_and_more_entrants_give_the_same_file(tmp_path: Path) -> Non
     newcomers = [("a", Lowest(seed=0))], [("zz", Fails())], [("a", Fails(3)), ("b", Fails())]
     for number, more in enumerate(newcomers):
         store = tmp_path / f"{number}.sqlite"
-        play(FIELD, store=store, blocks=13)
+        play(FIELD, store=store, deals=13)
         play(FIELD, store=store)
         grown = written(play(FIELD, entrants(*more), store=store), tmp_path)
         assert grown == written(play(FIELD, entrants(*more)), tmp_path)
@@ -206,7 +206,7 @@ def test_what_is_stored_of_a_tournament_without_the_rule_is_mended(
 
 @pytest.mark.parametrize("way", ["field", "mixed"])
 def test_a_stop_that_depends_on_it_comes_at_the_same_block(way: str, tmp_path: Path) -> None:
-    settings: dict[str, Any] = {"stop": 1.0, "blocks": 500, "unit": 50, "hand_size": 2}
+    settings: dict[str, Any] = {"stop": 1.0, "deals": 500, "unit": 50, "hand_size": 2}
     one = play(WAYS[way], **settings)
     assert one.blocks < 500
     store = tmp_path / "t.sqlite"
@@ -216,7 +216,7 @@ def test_a_stop_that_depends_on_it_comes_at_the_same_block(way: str, tmp_path: P
 
 def test_the_progress_counts_every_table_once() -> None:
     seen: list[tuple[int, int]] = []
-    play(FIELD, progress=lambda standings: seen.append((standings.done, standings.total)))
+    play(FIELD, on_progress=lambda standings: seen.append((standings.done, standings.total)))
     assert seen[-1][0] == seen[-1][1]
     assert all(done <= total for done, total in seen)
 
@@ -228,7 +228,7 @@ def test_who_fails_and_who_is_given_up_is_said_while_it_plays() -> None:
         for name, failing in standings.failing.items():
             found.setdefault((name, failing.given_up), (standings.done, failing))
 
-    play(FIELD, progress=look)
+    play(FIELD, on_progress=look)
     done, first = found["fails", False]
     assert first.asked.first_fault == "RuntimeError: no idea"
     assert first.asked.faults > 0
@@ -239,9 +239,12 @@ def test_who_fails_and_who_is_given_up_is_said_while_it_plays() -> None:
 def test_the_command_says_it_in_two_lines_with_the_time_that_is_left(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = TournamentConfig(players=3, deals=40, unit=3, out=tmp_path, report=False)
+    entrants = [("low", Lowest(seed=0)), ("fails", Fails())]
+    settings = TournamentConfig(
+        entrants=entrants, players=3, deals=40, unit=3, out=tmp_path, report=False
+    )
     for _ in range(2):  # as it is played, and from the store
-        cli_run(settings, [("low", Lowest(seed=0)), ("fails", Fails())])
+        cli_run(settings)
         lines = capsys.readouterr().out.splitlines()
         first = [
             line for line in lines if line.startswith("fails: ") and " decisions of 3 " in line
@@ -252,5 +255,5 @@ def test_the_command_says_it_in_two_lines_with_the_time_that_is_left(
             assert "RuntimeError: no idea" in line
             assert line.endswith((" minutes left", "the time left is not known yet"))
     settings = settings.model_copy(update={"out": tmp_path / "silent"})
-    cli_run(settings, [("low", Lowest(seed=0)), ("fails", Fails())], progress=False)
+    cli_run(settings, show_progress=False)
     assert "given up: it" not in capsys.readouterr().out

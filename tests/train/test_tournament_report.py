@@ -30,7 +30,7 @@ PLAYERS: dict[str, Any] = {
 
 def play(names: tuple[str, ...], challenger: str | None, **changes: Any) -> Results:
     entrants = [(name, PLAYERS[name]) for name in names]
-    settings: dict[str, Any] = {"rules": "oh_hell", "blocks": 12, "seed": 5, "hand_size": 3}
+    settings: dict[str, Any] = {"rules": "oh_hell", "deals": 12, "seed": 5, "hand_size": 3}
     return run_tournament(entrants, challenger=challenger, **(settings | changes))
 
 
@@ -68,14 +68,14 @@ def test_any_number_of_players_has_its_report(players: int, challenger: str | No
         names, design = ("random", "heuristic"), changes.get("design")
         if design is not None and (challenger is not None or players > 2):
             continue
-        results = play(names, challenger, players=players, blocks=3, **changes)
+        results = play(names, challenger, players=players, deals=3, **changes)
         samples = sample_games(results)
         assert samples and all(sample.record is not None for sample in samples)
         assert html_page(results.to_dict(), samples)
 
 
 def test_the_gain_of_a_leader_in_the_field_is_that_of_one_of_its_seats() -> None:
-    results = play(("heuristic", "random"), "random", blocks=40)
+    results = play(("heuristic", "random"), "random", deals=40)
     pair = results.to_dict()["pairs"]["random|heuristic"]["difference"]
     leader, second, blocks, gains = _rivals(results, [0, 1])
     assert (leader, second, len(blocks)) == (0, 1, 40)
@@ -85,7 +85,7 @@ def test_the_gain_of_a_leader_in_the_field_is_that_of_one_of_its_seats() -> None
 def test_entrants_of_a_challenger_stand_beside_what_they_have_over_it() -> None:
     names = ("low", "random", "heuristic", "high")
     for challenger in names:
-        data = play(names, challenger, blocks=30).to_dict()
+        data = play(names, challenger, deals=30).to_dict()
         order = ranking(data)
         values = {name: over(data, name) for name in names}
         assert values[challenger] is None
@@ -102,7 +102,7 @@ def test_entrants_of_a_challenger_stand_beside_what_they_have_over_it() -> None:
 
 
 def test_all_reports_say_that_it_is_over_the_challenger() -> None:
-    results = play(("random", "heuristic"), "random", blocks=30)
+    results = play(("random", "heuristic"), "random", deals=30)
     data = results.to_dict()
     pair = f"{-data['pairs']['random|heuristic']['difference']:+.2f}"
     wrong = f"{data['entrants']['heuristic']['difference']:+.2f}"
@@ -129,7 +129,9 @@ def test_without_a_challenger_nothing_is_new() -> None:
 
 def test_a_broken_challenger_has_its_report() -> None:
     entrants = ["random", "heuristic", ("broken", Raises())]
-    results = run_tournament(entrants, "oh_hell", 8, 5, hand_size=3, challenger="broken")
+    results = run_tournament(
+        entrants, rules="oh_hell", deals=8, seed=5, hand_size=3, challenger="broken"
+    )
     assert sample_games(results)
     assert "broken" in printed(results)
 

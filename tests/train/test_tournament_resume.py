@@ -38,7 +38,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def play(way: tuple[str, str], store: Path | None = None, **changes: Any) -> Results:
     design, episode = way
-    arguments: dict[str, Any] = {"rules": RULES, "blocks": BLOCKS, "seed": 8, "stop": STOP[way]}
+    arguments: dict[str, Any] = {"rules": RULES, "deals": BLOCKS, "seed": 8, "stop": STOP[way]}
     arguments |= {"entrants": FIELD if design == "field" else MIXED, "unit": UNIT}
     arguments |= {"design": design, "episode": episode, "store": store} | changes
     return run_tournament(**arguments)
@@ -78,7 +78,7 @@ def test_interruptions_do_not_move_the_stop(
         try:
             # what is stored is told one by one, too
             stored = len(units_of(store))
-            results = play(way, store, progress=stop_after(stored + chance.randint(0, 30)))
+            results = play(way, store, on_progress=stop_after(stored + chance.randint(0, 30)))
             break
         except StopError:
             stops += 1
@@ -107,7 +107,7 @@ def test_two_workers_that_are_interrupted_stop_at_the_same_block(
 ) -> None:
     store = tmp_path / "t.sqlite"
     with pytest.raises(StopError):
-        play(way, store, workers=2, progress=stop_after(12))
+        play(way, store, workers=2, on_progress=stop_after(12))
     assert written(play(way, store, workers=2), tmp_path) == unbroken[way]
 
 

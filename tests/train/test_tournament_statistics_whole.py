@@ -86,7 +86,7 @@ def inside_of(design: str, seeds: range, episode: str) -> Counter[str]:
     inside: Counter[str] = Counter()
     for seed in seeds:
         results = run_tournament(
-            equals(design), SHORT, 40, seed=seed, design=design, episode=episode
+            equals(design), rules=SHORT, deals=40, seed=seed, design=design, episode=episode
         )
         data = results.to_dict()
         inside["comparison"] += data["comparisons"][0]["inside_noise"]
@@ -146,10 +146,12 @@ def test_intervals_hold_the_truth_in_95_of_100_tournaments(design: str, episode:
     entrants: list[Any] = ["random", "heuristic", ("mixture", Mixture(0.5)), "r=random"]
     entrants = entrants[:3] if design == "field" else entrants
     settings: dict[str, Any] = {"design": design, "episode": episode}
-    truth = figures_of(run_tournament(entrants, rules, 40_000, seed=999, **settings).to_dict())
+    truth = figures_of(
+        run_tournament(entrants, rules=rules, deals=40_000, seed=999, **settings).to_dict()
+    )
     times, held = 200, Counter[str]()
     for seed in range(times):
-        data = run_tournament(entrants, rules, 80, seed=seed, **settings).to_dict()
+        data = run_tournament(entrants, rules=rules, deals=80, seed=seed, **settings).to_dict()
         for name, (_, ends) in figures_of(data).items():
             held[name] += ends[0] <= truth[name][0] <= ends[1]
     assert set(held) == set(truth)
@@ -166,7 +168,7 @@ def test_intervals_hold_the_truth_in_95_of_100_tournaments(design: str, episode:
 @pytest.mark.parametrize("design", BOTH)
 def test_a_known_difference_is_found_with_the_blocks_needed_in_80_of_100(design: str) -> None:
     entrants: list[Any] = [("more", Bids(0.55)), ("less", Bids(0.40))]
-    pilot = run_tournament(entrants, PAYS, 20_000, seed=77, design=design).to_dict()
+    pilot = run_tournament(entrants, rules=PAYS, deals=20_000, seed=77, design=design).to_dict()
     (row,) = pilot["comparisons"]
     assert row["better"] == "more"
     # a's difference is 0.15, b's is -0.15, at tables of two
@@ -175,7 +177,9 @@ def test_a_known_difference_is_found_with_the_blocks_needed_in_80_of_100(design:
     assert 20 < blocks < 400
     found = 0
     for seed in range(times):
-        data = run_tournament(entrants, PAYS, blocks, seed=seed, design=design).to_dict()
+        data = run_tournament(
+            entrants, rules=PAYS, deals=blocks, seed=seed, design=design
+        ).to_dict()
         (row,) = data["comparisons"]
         found += not row["inside_noise"] and row["better"] == "more"
     assert 0.74 < found / times < 0.86
@@ -185,7 +189,7 @@ def test_a_known_difference_is_found_with_the_blocks_needed_in_80_of_100(design:
 
 
 def stopping(entrants: list[Any], rules: Rules, blocks: int, stop: float, **more: Any) -> Any:
-    return run_tournament(entrants, rules, blocks, stop=stop, unit=50, **more).to_dict()
+    return run_tournament(entrants, rules=rules, deals=blocks, stop=stop, unit=50, **more).to_dict()
 
 
 @pytest.mark.parametrize("design", BOTH)
@@ -229,7 +233,9 @@ def test_a_tournament_that_stopped_has_the_figures_of_a_shorter_one() -> None:
     """All but the intervals, which are anytime ones."""
     entrants = equals("mixed")
     stopped = stopping(entrants, SHORT, 5000, 1.5, seed=3, design="mixed")
-    whole = run_tournament(entrants, SHORT, stopped["blocks"], seed=3, design="mixed", unit=50)
+    whole = run_tournament(
+        entrants, rules=SHORT, deals=stopped["blocks"], seed=3, design="mixed", unit=50
+    )
     for name, row in whole.to_dict()["entrants"].items():
         other = stopped["entrants"][name]
         same = [key for key in row if not key.endswith("ci95")]

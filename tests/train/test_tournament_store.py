@@ -19,6 +19,7 @@ from ohhell_agents import HeuristicAgent
 from ohhell_env.errors import OhHellError
 from ohhell_train.runs.lock import InUseError
 from ohhell_train.tournament import Results, TournamentConfig, cli_run, open_store, run_tournament
+from ohhell_train.tournament import identity as identity_module
 from ohhell_train.tournament import runner as runner_module
 from ohhell_train.tournament import store as store_module
 from ohhell_train.tournament.store import OtherTournamentError, Store, set_aside
@@ -32,7 +33,7 @@ SMALL = TournamentConfig(
 
 
 def play(path: Path | None, **changes: Any) -> Results:
-    arguments: dict[str, Any] = {"entrants": ENTRANTS, "rules": "plump", "blocks": BLOCKS}
+    arguments: dict[str, Any] = {"entrants": ENTRANTS, "rules": "plump", "deals": BLOCKS}
     arguments |= {"seed": 3, "players": 3, "unit": UNIT, "store": path} | changes
     return run_tournament(**arguments)
 
@@ -73,7 +74,7 @@ def test_interruptions_at_random_moments_change_nothing(tmp_path: Path, unbroken
     chance, store, stops = random.Random(5), tmp_path / "t.sqlite", 0
     while True:
         try:
-            results = play(store, progress=stop_after(chance.randint(1, 6)))
+            results = play(store, on_progress=stop_after(chance.randint(1, 6)))
             break
         except StopError:
             stops += 1
@@ -88,7 +89,7 @@ def test_what_is_stored_is_not_played_again(
 ) -> None:
     store = tmp_path / "t.sqlite"
     with pytest.raises(StopError):
-        play(store, progress=stop_after(5))
+        play(store, on_progress=stop_after(5))
     with open_store(store) as kept:
         stored = len(kept.units())
     assert stored == 5
@@ -112,7 +113,7 @@ def test_what_is_stored_is_not_played_again(
 
 def test_more_blocks_and_more_entrants_join_what_is_there(tmp_path: Path, unbroken: bytes) -> None:
     store = tmp_path / "t.sqlite"
-    play(store, blocks=6, entrants=ENTRANTS[:2])
+    play(store, deals=6, entrants=ENTRANTS[:2])
     with open_store(store) as kept:
         before = kept.units()
     assert written(play(store), tmp_path) == unbroken
@@ -132,8 +133,8 @@ def progress(standings):
     left -= 1
     if left < 0:
         os.kill(os.getpid(), signal.SIGKILL)
-run_tournament(["random", "heuristic"], "plump", 14, 3, players=3, unit=4, store=sys.argv[1],
-               progress=progress)
+run_tournament(["random", "heuristic"], rules="plump", deals=14, seed=3, players=3, unit=4,
+               store=sys.argv[1], on_progress=progress)
 """
 
 
@@ -186,7 +187,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ({"players": 4}, "rules.players is 3 there, 4 here"),
         ({"rules": "oh_hell"}, "variant is 'plump' there, 'oh_hell' here"),
         ({"unit": 5}, "unit is 4 there, 5 here"),
-        ({"blocks": 13}, "blocks is 14 there, 13 here"),
+        ({"deals": 13}, "blocks is 14 there, 13 here"),
         ({"entrants": ENTRANTS[:2]}, "entrant 'sometimes' is there, not here"),
         (
             {"entrants": [*ENTRANTS[:2], ("sometimes", Lowest())]},
@@ -209,7 +210,7 @@ def test_another_tournament_is_refused(
 
 
 def test_other_versions_are_refused(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner_module, "versions", lambda: {"ohhell_env": "0.0.1"})
+    monkeypatch.setattr(identity_module, "versions", lambda: {"ohhell_env": "0.0.1"})
     with pytest.raises(OtherTournamentError, match=r"versions\.ohhell_env is '.*' there, '0.0.1'"):
         play(finished)
 
@@ -262,7 +263,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing(
 ) -> None:
     store = tmp_path / "t.sqlite"
     with pytest.raises(StopError):
-        play(store, progress=stop_after(4))
+        play(store, on_progress=stop_after(4))
     begin = Store.go_on
 
     def small(*arguments: Any) -> Store:
@@ -274,10 +275,10 @@ def test_a_full_disk_is_one_line_and_loses_nothing(
     with monkeypatch.context() as patch:
         patch.setattr(Store, "go_on", small)
         with pytest.raises(OhHellError, match=r"t\.sqlite: .* full; what was stored stays"):
-            play(store, blocks=60)
+            play(store, deals=60)
     with open_store(store) as kept:
         assert len(kept.units()) >= 4
-    assert written(play(None, blocks=60), tmp_path) == written(play(store, blocks=60), tmp_path)
+    assert written(play(None, deals=60), tmp_path) == written(play(store, deals=60), tmp_path)
 
 
 # ---------------------------------------------------------------- from a notebook
@@ -325,17 +326,17 @@ def test_a_store_can_be_read_while_it_is_written(tmp_path: Path) -> None:
         with open_store(store) as kept:
             seen.append(len(kept.units()))
 
-    play(store, progress=progress)
+    play(store, on_progress=progress)
     assert seen == list(range(25))
 
 
 def test_the_command_line_rewrites_its_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cli_run(SMALL.model_copy(update={"out": tmp_path}), progress=False)
+    cli_run(SMALL.model_copy(update={"out": tmp_path}), show_progress=False)
     first = (tmp_path / "results.json").read_bytes()
     (tmp_path / "results.json").unlink()
-    cli_run(SMALL.model_copy(update={"out": tmp_path}), progress=False)
+    cli_run(SMALL.model_copy(update={"out": tmp_path}), show_progress=False)
     assert (tmp_path / "results.json").read_bytes() == first
     capsys.readouterr()
 
@@ -352,7 +353,7 @@ def test_ctrl_c_is_one_line_and_keeps_what_was_played(
     with monkeypatch.context() as patch:
         patch.setattr(runner_module, "play_inline", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            cli_run(SMALL.model_copy(update={"out": tmp_path}), progress=False)
+            cli_run(SMALL.model_copy(update={"out": tmp_path}), show_progress=False)
     said = f"stopped after 15 of 30 tables; they are kept in {tmp_path}, the same command goes on\n"
     assert capsys.readouterr().out == said
     with open_store(tmp_path) as kept:
@@ -392,6 +393,6 @@ def test_two_processes_do_not_play_in_one_folder(tmp_path: Path, unbroken: bytes
                 play(store, fresh=True)
             seen.append(standings.total)
 
-    assert written(play(store, progress=progress), tmp_path) == unbroken
+    assert written(play(store, on_progress=progress), tmp_path) == unbroken
     assert seen == [6 * BLOCKS * 3]
     assert [file.name for file in tmp_path.glob(".*")] == []

@@ -178,8 +178,8 @@ def _compare(entrants: list[str], table: tuple[Rules, int | None], deals: int, o
     from ohhell_train.tournament.store import OtherTournamentError
 
     config = TournamentConfig(
-        entrants=tuple(entrants),
-        rules=table[0].to_dict(),
+        entrants=entrants,
+        rules=table[0],
         hand_size=table[1],
         deals=deals,
         out=out,

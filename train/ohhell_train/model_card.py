@@ -129,8 +129,7 @@ class Measuring:
 
     def made(self, agent: Agent, rules: Rules, hand_size: int | None) -> str:
         """Returns the share of bids made among copies of itself, with the 95 % interval."""
-        wishes = [("player", agent), ("field", "random")]
-        one, _ = make_entrants(wishes, rules, self.seed)
+        one, _ = make_entrants([("player", agent), ("field", "random")], rules, self.seed)
         deals = Deals(rules, self.seed, hand_size)
         bids = play_bids(deals, one, None, self.deals, foretold=False)
         mean, ends = interval(by_deal(bids, bids["bid"] == bids["tricks"]))

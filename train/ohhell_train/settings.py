@@ -55,7 +55,7 @@ class Settings(BaseModel):
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            raise RulesError(where + "; ".join(_explain(cls, error))) from None
+            raise RulesError(where + explained(cls, error)) from None
 
     def to_yaml(self) -> str:
         """Returns the settings as YAML text that ``load`` reads back."""
@@ -88,6 +88,11 @@ def _put(values: dict[str, Any], key: str, value: Any) -> None:
         values[parent] = dict(inner) if isinstance(inner, dict) else {}
         values = values[parent]
     values[name] = value
+
+
+def explained(model: type[BaseModel], error: ValidationError) -> str:
+    """Returns in one line what is wrong with settings."""
+    return "; ".join(_explain(model, error))
 
 
 def _explain(model: type[BaseModel], error: ValidationError) -> Iterator[str]:

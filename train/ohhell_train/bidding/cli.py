@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from ohhell_env.errors import RulesError
+from ohhell_env.rules import as_rules
 from ohhell_train.bidding.bids import play_bids
 from ohhell_train.bidding.files import check_free, write_files
 from ohhell_train.bidding.report import Report
@@ -72,10 +73,10 @@ def bidding(
     made_rates.png and tricks.png; of players that say what they expect of a bid also
     calibration.csv and calibration.png. Same options, same tables. docs/bidding.md tells more.
     """
-    config = checked(rules=rules, players=players, hand_size=hand_size, deals=deals, seed=seed)
+    checked(rules=rules, players=players, hand_size=hand_size, deals=deals, seed=seed)
     if least < 1:
         raise RulesError(f"--least: one hand or more are wanted, got {least}")
-    table = Deals(config.resolved_rules(), seed, hand_size)
+    table = Deals(as_rules(rules, players), seed, hand_size)
     check_free(out)
     use_one_thread()
     report = look(player, field, table, deals, least)
@@ -108,8 +109,8 @@ def look(player: Any, field: Any, deals: Deals, count: int, least: int = 5) -> R
         least: Hands that a row of the bidding table needs.
     """
     alone = field != SELF
-    wishes = [("player", player), ("field", field if alone else "random")]
-    one, others = make_entrants(wishes, deals.rules, deals.seed)
+    given = [("player", player), ("field", field if alone else "random")]
+    one, others = make_entrants(given, deals.rules, deals.seed)
     with contextlib.closing(one), contextlib.closing(others):
         bids = play_bids(deals, one, others if alone else None, count)
     name, company = (each if isinstance(each, str) else each.kind for each in (player, field))

@@ -36,8 +36,9 @@ def invited(config: DistillConfig) -> list[Entrant]:
     tables, players = _tables(config, 0, 1), list[Entrant]()
     try:
         for name in (config.teacher, *config.guests):
-            players.append(Entrant(name, ohhell_agents.make(name, config.seed), ours=True))
-            begin(name, players[-1].player, tables.rules)
+            made = ohhell_agents.make(name, config.seed)
+            players.append(Entrant.of(name, made, ours=True))
+            begin(name, made, tables.rules)
             _asked(players[-1], tables, np.zeros(1, np.int64), np.zeros(1, np.uint64))
     except BaseException:
         close(players)

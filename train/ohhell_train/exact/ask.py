@@ -1,4 +1,4 @@
-"""Asking a player what it does: in positions written out, and for its bids in one-card deals."""
+"""Asking a player for its bids in one-card deals."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ohhell_agents.base import Agent
+from ohhell_env.asking import Asker
 from ohhell_env.engine import batch
 from ohhell_env.engine.encode import MARGIN, new_buffer
 from ohhell_env.engine.layout import BID_BASE, Rows, compile_rules, new_games
-from ohhell_env.errors import IllegalActionError, shown
 from ohhell_env.game import Game
 from ohhell_env.observation import layout_of
-from ohhell_env.players import called
 from ohhell_train.exact.beginnings import Beginnings
 from ohhell_train.exact.counts import CARDS
 
@@ -20,43 +19,8 @@ _UNASKED = -1.0
 _AT_ONCE = 4096
 
 
-def legal_answers(
-    agent: Agent, views: NDArray[np.int8], masks: NDArray[np.int8]
-) -> NDArray[np.int64]:
-    """Returns what a player does in some positions.
-
-    The player gets copies, so that nothing that it writes to them makes an answer legal.
-
-    Args:
-        agent: The player; it has taken its seat.
-        views: int8 (B, L), observations of the seats to act.
-        masks: int8 (B, A), action masks.
-
-    Returns:
-        int64 (B,), a legal action code for each position.
-
-    Raises:
-        IllegalActionError: It answers something else.
-    """
-    answers = np.asarray(agent.act_batch(views.copy(), masks.copy()))
-    if answers.dtype.kind not in "iu" or answers.shape != (len(masks),):
-        raise IllegalActionError(
-            f"player {shown(called(agent))} answered {shown(answers)}; {len(masks)} questions want "
-            f"{len(masks)} whole numbers"
-        )
-    inside = (answers >= 0) & (answers < masks.shape[1])
-    legal = inside & (masks[np.arange(len(masks)), np.where(inside, answers, 0)] != 0)
-    if not legal.all():
-        wrong = int(np.argmin(legal))
-        raise IllegalActionError(
-            f"player {shown(called(agent))} answered {answers[wrong]}; legal: "
-            f"{', '.join(map(str, np.flatnonzero(masks[wrong])))}"
-        )
-    return answers.astype(np.int64)
-
-
-class Asker:
-    """Asks a player for its bids and remembers the answers.
+class AskedBids:
+    """A player's bids in one-card deals, asked for once and remembered.
 
     Args:
         agent: The player; it takes its seats at a table of the deals' rules.
@@ -64,11 +28,11 @@ class Asker:
     """
 
     def __init__(self, agent: Agent, deals: Beginnings) -> None:
-        self._agent, self._deals = agent, deals
+        self._asker, self._deals = Asker(agent), deals
         players = deals.rules.players
         self._table = Game(deals.rules, seed=0, episode="deal", hand_size=1)
         self._compiled = compile_rules(deals.rules, "deal", 1)
-        self._layout = layout_of(deals.rules, agent.layout_name, 1)
+        self._layout = layout_of(deals.rules, self._asker.layout_name, 1)
         shape = (len(deals.seen), players, 1 << (players - 1), CARDS)
         self._answers = np.full(shape, _UNASKED)
 
@@ -84,7 +48,7 @@ class Asker:
             the rules leave to bid, or 0.
         """
         answers = self._answers[:, place, : 1 << place]
-        self._agent.begin(self._deals.rules, place)
+        self._asker.player.begin(self._deals.rules, place)
         questions = np.argwhere(wanted & (answers == _UNASKED))
         for start in range(0, len(questions), _AT_ONCE):
             some = questions[start : start + _AT_ONCE]
@@ -108,8 +72,8 @@ class Asker:
         layout, count = self._layout, len(questions)
         views, masks = new_buffer(count, layout.length), new_buffer(count, layout.num_actions)
         batch.observe_all(games, self._compiled, layout.compiled(), views, masks)
-        shown = views[:-MARGIN].reshape(count, -1), masks[:-MARGIN].reshape(count, -1)
-        answers = legal_answers(self._agent, *shown)
+        own = views[:-MARGIN].reshape(count, -1), masks[:-MARGIN].reshape(count, -1)
+        answers = self._asker.legal_answers(*own)
         return (answers - BID_BASE).astype(np.float64)
 
     def _after(self, label: int, place: int, history: int) -> Rows:

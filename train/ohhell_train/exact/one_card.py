@@ -24,7 +24,7 @@ from ohhell_env.cards import parse_card
 from ohhell_env.engine.layout import compile_rules
 from ohhell_env.errors import RulesError, nearest, shown
 from ohhell_env.rules import Rules, RulesLike, as_rules
-from ohhell_train.exact.ask import Asker
+from ohhell_train.exact.ask import AskedBids
 from ohhell_train.exact.beginnings import Beginnings, beginnings
 from ohhell_train.exact.counts import CARDS, reckon
 
@@ -144,16 +144,16 @@ def value_of(
 def _standing(agent: Agent, rules: Rules) -> Standing:
     best = solve(rules)
     table = _Table(beginnings(rules))
-    asker = Asker(agent, table.deals)
+    asked = AskedBids(agent, table.deals)
     own = table.no_bids()
     among_best: list[float] = []
     among_own: list[float] = []
     best_reply: list[float] = []
     for place in range(rules.players):
         worth = table.worth(best.bids, place)
-        among_best.append(worth.of(asker.bids(place, worth.can_happen())))
+        among_best.append(worth.of(asked.bids(place, worth.can_happen())))
         worth = table.worth(own, place)
-        bids = asker.bids(place, worth.can_happen())
+        bids = asked.bids(place, worth.can_happen())
         own[:, place, : 1 << place] = bids
         among_own.append(worth.of(bids))
         best_reply.append(worth.of(worth.best()))

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from ohhell_agents.base import Agent
 from ohhell_env.adapters.open_spiel import OhHellGame, game_of, pyspiel
 from ohhell_env.adapters.open_spiel_moment import Moment
+from ohhell_env.asking import Asker
 from ohhell_env.errors import RulesError
 from ohhell_env.rules import Rules, RulesLike
-from ohhell_train.exact.ask import legal_answers
 
 MOST_NODES = 1_000_000
 """Most moments of all deals together that ``tree_of`` writes out."""
@@ -124,13 +124,14 @@ def policy_of(agent: Agent, tree: Tree, samples: int = 1) -> dict[str, list[tupl
         is a policy of the game that the tree was made of.
     """
     answers: dict[str, list[tuple[int, float]]] = {}
+    asker = Asker(agent)
     for seat in range(tree.game.num_players()):
         asked = {name: rest for name, (who, *rest) in tree.questions.items() if who == seat}
         agent.begin(tree.rules, seat)
         views, masks = (np.stack(parts) for parts in zip(*asked.values(), strict=True))
         counts = np.zeros(masks.shape, np.int64)
         for _ in range(samples):
-            counts[np.arange(len(asked)), legal_answers(agent, views, masks)] += 1
+            counts[np.arange(len(asked)), asker.legal_answers(views, masks)] += 1
         for name, mask, row in zip(asked, masks, counts, strict=True):
             answers[name] = [(int(a), float(row[a] / samples)) for a in np.flatnonzero(mask)]
     return answers

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, get_args
 
 import typer
+from pydantic.fields import FieldInfo
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as BarProgress
 from rich.table import Table
 
 from ohhell_env.cli.interrupts import note_said
@@ -19,7 +23,6 @@ from ohhell_env.errors import OhHellError
 from ohhell_train.tournament.analysis.results import Results, check_writable
 from ohhell_train.tournament.analysis.standings import Failing, Standings
 from ohhell_train.tournament.config import TournamentConfig
-from ohhell_train.tournament.entrants import EntrantLike
 from ohhell_train.tournament.executors import watch
 from ohhell_train.tournament.executors.processes import use_one_thread
 from ohhell_train.tournament.pages.terminal import print_report
@@ -32,60 +35,74 @@ _EVERY = 30.0
 """Seconds between two lines of progress where there is no terminal."""
 
 
-def _of_settings(name: str) -> str:
-    """Returns the description of a setting, as help of its option."""
-    field = TournamentConfig.model_fields[name]
+_METAVARS = {
+    "rules": "NAME|FILE.yaml",
+    "challenger": "NAME",
+    "anchor": "NAME",
+    "stop": "POINTS",
+    "out": "DIR",
+}
+"""What stands for the value of an option in the help, where its type does not say it."""
+_PLAYERS = (
+    "random, heuristic, search (search:worlds=100), zoo:NAME, the folder of a checkpoint, "
+    "parts:bids=PLAYER,cards=PLAYER, module:Class, or process: and a command line in quotes; each "
+    "with NAME= before it to call it otherwise."
+)
+
+
+def _option(name: str, field: FieldInfo) -> Any:
+    """Returns the type of a setting's option, with its help."""
     text = " ".join((field.description or "").split()).replace("null: ", "if left out: ")
-    default = field.default
-    shown = default is not None and not isinstance(default, bool | tuple)
-    return f"{text} [{default}]" if shown else text
+    if field.default is not None and not isinstance(field.default, bool):
+        text = f"{text} [{field.default}]"
+    kinds = [kind for kind in get_args(field.annotation) or (field.annotation,) if kind]
+    choices = [choice for kind in kinds for choice in get_args(kind) or (kind,)]
+    words = [choice for choice in choices if isinstance(choice, str)]
+    kind = next((kind for kind in (bool, int, float) if kind in choices), str)
+    flags = [f"--{name}/--no-{name}"] if kind is bool else []
+    metavar = _METAVARS.get(name) or ("|".join(words) or None)
+    return Annotated[
+        kind | None, typer.Option(*flags, help=text, metavar=metavar, show_default=False)
+    ]
 
 
-def _option(name: str, *flags: str, **more: Any) -> Any:
-    return typer.Option(*flags, help=_of_settings(name), show_default=False, **more)
+def _with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives a command an option for each setting of a tournament, of the setting's type."""
+    entrants = typer.Argument(metavar="PLAYER...", show_default=False, help=_PLAYERS)
+    types: dict[str, Any] = {"entrants": Annotated[list[str] | None, entrants]}
+    fixed = inspect.signature(command, eval_str=True).parameters
+    types["config"] = fixed["config"].annotation
+    for name, field in TournamentConfig.model_fields.items():
+        types.setdefault(name, _option(name, field))
+    types["fresh"] = fixed["fresh"].annotation
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [
+        inspect.Parameter(
+            name, keyword, default=False if name == "fresh" else None, annotation=kind
+        )
+        for name, kind in types.items()
+    ]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = types
+    return command
 
 
+@_with_options
 def tournament(
-    entrants: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="PLAYER...",
-            show_default=False,
-            help="random, heuristic, search (search:worlds=100), the folder of a checkpoint, "
-            "parts:bids=PLAYER,cards=PLAYER, module:Class, or process: and a command line in "
-            "quotes; each with NAME= before it to call it otherwise.",
-        ),
-    ] = None,
+    *,
     config: Annotated[
         Path | None,
         typer.Option(help="Settings, as a YAML file; options given here win.", show_default=False),
     ] = None,
-    rules: Annotated[str | None, _option("rules", metavar="NAME|FILE.yaml")] = None,
-    players: Annotated[int | None, _option("players")] = None,
-    design: Annotated[str | None, _option("design", metavar="field|mixed")] = None,
-    challenger: Annotated[str | None, _option("challenger", metavar="NAME")] = None,
-    episode: Annotated[str | None, _option("episode", metavar="deal|game")] = None,
-    hand_size: Annotated[int | None, _option("hand_size")] = None,
-    deals: Annotated[int | None, _option("deals")] = None,
-    seed: Annotated[int | None, _option("seed")] = None,
-    stop: Annotated[float | None, _option("stop", metavar="POINTS")] = None,
-    anchor: Annotated[str | None, _option("anchor", metavar="NAME")] = None,
-    unit: Annotated[int | None, _option("unit")] = None,
-    workers: Annotated[int | None, _option("workers")] = None,
-    executor: Annotated[str | None, _option("executor", metavar="inline|processes|ray")] = None,
-    address: Annotated[str | None, _option("address")] = None,
-    out: Annotated[str | None, _option("out", metavar="DIR")] = None,
-    report: Annotated[bool | None, _option("report", "--report/--no-report")] = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Begin anew; what was kept stays beside it.")
     ] = False,
+    **options: Any,
 ) -> None:
     """Plays players against each other on duplicate deals; goes on where it was stopped."""
-    options = dict(locals())
-    given = {name: options[name] for name in TournamentConfig.model_fields}
-    changes = {name: value for name, value in given.items() if value not in (None, [])}
+    changes = {name: value for name, value in options.items() if value not in (None, [])}
     settings = TournamentConfig.load(config, changes)
-    if watch.is_wanted(settings.wishes()):
+    if watch.is_wanted(settings.entrants):
         status = watch.run_again(settings.out)
         if status:
             raise typer.Exit(status)
@@ -94,18 +111,14 @@ def tournament(
 
 
 def cli_run(
-    config: TournamentConfig,
-    entrants: Sequence[EntrantLike] | None = None,
-    fresh: bool = False,
-    progress: bool = True,
+    config: TournamentConfig, *, fresh: bool = False, show_progress: bool = True
 ) -> Results:
     """Runs a tournament with a progress bar, writes its files and prints the report.
 
     Args:
         config: The settings.
-        entrants: The players; None: those of the settings.
         fresh: Whether to give an old store another name and begin anew.
-        progress: Whether to show how it goes.
+        show_progress: Whether to show how it goes.
 
     Raises:
         OhHellError: Anything in the settings that cannot be used.
@@ -116,26 +129,10 @@ def cli_run(
     console = Console()
     with (
         _no_empty_folder(config.out, was_there),
-        _Watched(console, config.out, progress) as watched,
+        _Progress(console, config.out, show_progress) as progress,
     ):
         results = run_tournament(
-            config.wishes() if entrants is None else entrants,
-            config.resolved_rules(),
-            config.deals,
-            config.seed,
-            design=config.design,
-            episode=config.episode,
-            hand_size=config.hand_size,
-            stop=config.stop,
-            anchor=config.anchor,
-            progress=watched,
-            workers=config.workers,
-            executor=config.executor,
-            address=config.address,
-            challenger=config.challenger,
-            store=config.out / STORE,
-            unit=config.unit,
-            fresh=fresh,
+            config, store=config.out / STORE, fresh=fresh, on_progress=progress
         )
     written = [results.save(config.out)]
     if config.report:
@@ -143,8 +140,14 @@ def cli_run(
 
         written += write_pages(results, config.out)
     print_report(results, console)
+
+    def say(text: str) -> None:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
     for path in written[:2]:
-        console.print(f"written: {path}", markup=False, highlight=False, soft_wrap=True)
+        say(f"written: {path}")
+    if config.report:
+        say(f"Next: open {written[1]} in a browser")
     return results
 
 
@@ -174,53 +177,62 @@ def fault_line(name: str, failing: Failing) -> str:
     )
 
 
-class _Watched:
+class _Progress:
     """The progress bar with live standings, and what is said where the tournament is stopped.
 
     Args:
         console: Where to.
         out: Folder of the store.
-        shown: Whether anything is shown while it is played.
+        is_shown: Whether anything is shown while it is played.
     """
 
-    def __init__(self, console: Console, out: Path, shown: bool) -> None:
+    def __init__(self, console: Console, out: Path, is_shown: bool) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
-        self._bar = Progress(*columns, TimeRemainingColumn(), console=console)
+        self._bar = BarProgress(*columns, TimeRemainingColumn(), console=console)
         self._task = self._bar.add_task("tournament", total=None)
-        self._console, self._out, self._shown = console, out, shown
+        self._console, self._out, self._is_shown = console, out, is_shown
         self._standings: Standings | None = None
-        self._told: set[tuple[str, bool]] = set()
+        self._named: set[tuple[str, bool]] = set()
+        """Who was named for faults, and whether as given up."""
         self._live: Live | None = None
-        self._started = self._said = time.monotonic()
-        self._before = 0
+        self._lines: threading.Thread | None = None
+        self._ended = threading.Event()
+        self._calls, self._out_of_play = 0, 0
+        self._since, self._before = time.monotonic(), 0
 
     def __call__(self, standings: Standings) -> None:
-        if self._standings is None:
-            self._before = standings.done
-        self._standings = standings
+        self._calls += 1
+        out_of_play = sum(failing.given_up for failing in standings.failing.values())
+        if self._calls <= 2 or out_of_play > self._out_of_play:
+            # Speed is measured anew: the first unit has waited for workers and compilers, and a
+            # player that was given up has perhaps taken most of the time.
+            self._since, self._before = time.monotonic(), standings.done
+        self._standings, self._out_of_play = standings, out_of_play
         self._bar.update(self._task, completed=standings.done, total=standings.total)
-        if self._shown:
-            self._tell_of_faults(standings)
-        if self._shown and self._live is None and time.monotonic() - self._said > _EVERY:
-            self._said = time.monotonic()
-            self._say(self._line(standings))
+        if self._is_shown:
+            self._name_faulty(standings)
 
-    def _tell_of_faults(self, standings: Standings) -> None:
+    def _name_faulty(self, standings: Standings) -> None:
         """Says, once each, who makes faults and who is given up."""
         for name, failing in standings.failing.items():
-            if (name, failing.given_up) in self._told:
+            if (name, failing.given_up) in self._named:
                 continue
-            self._told |= {(name, False), (name, failing.given_up)}
+            self._named |= {(name, False), (name, failing.given_up)}
             said = fault_line(name, failing)
             self._say(f"{said}; {self._time_left(standings)}")
 
     def _time_left(self, standings: Standings) -> str:
         played = standings.done - self._before
-        if not played:
+        if played <= 0:
             return "the time left is not known yet"
-        passed = time.monotonic() - self._started
-        left = (standings.total - standings.done) * passed / played
-        return f"about {left / 60:.0f} minutes left"
+        passed = time.monotonic() - self._since
+        return f"about {duration((standings.total - standings.done) * passed / played)} left"
+
+    def _say_lines(self) -> None:
+        """Says how it goes every half minute, also while a single unit takes longer than that."""
+        while not self._ended.wait(_EVERY):
+            standings = self._standings
+            self._say("not a table yet" if standings is None else self._line(standings))
 
     def _line(self, standings: Standings) -> str:
         """Returns the progress in one line, for logs."""
@@ -237,9 +249,12 @@ class _Watched:
         return Group(_live_table(self._standings), self._bar)
 
     def __enter__(self) -> Self:
-        if self._shown and self._console.is_terminal:
+        if self._is_shown and self._console.is_terminal:
             self._live = Live(get_renderable=self._render, console=self._console, transient=True)
             self._live.start()
+        elif self._is_shown:
+            self._lines = threading.Thread(target=self._say_lines, daemon=True)
+            self._lines.start()
         return self
 
     def __exit__(
@@ -247,6 +262,9 @@ class _Watched:
     ) -> None:
         if self._live is not None:
             self._live.stop()
+        self._ended.set()
+        if self._lines is not None:
+            self._lines.join()
         if kind is not None and issubclass(kind, KeyboardInterrupt):
             done, total = 0, 0
             if self._standings is not None:
@@ -256,6 +274,17 @@ class _Watched:
                 "same command goes on"
             )
             note_said()
+
+
+def duration(seconds: float) -> str:
+    """Returns a length of time in words, as exact as it is of use.
+
+    >>> duration(42), duration(100), duration(3840)
+    ('40 seconds', '2 minutes', '64 minutes')
+    """
+    if seconds < 90:
+        return f"{max(10, 10 * round(seconds / 10))} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.0f} hours"
 
 
 def _live_table(standings: Standings) -> Table:

@@ -2,21 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, field_validator
+import numpy as np
+from pydantic import BeforeValidator, Field, PlainValidator, ValidationError, field_validator
 
-from ohhell_env.errors import RulesError, shown
+from ohhell_env.errors import OhHellError, RulesError
 from ohhell_env.game import MAX_SEED
-from ohhell_env.rules import Rules, as_rules
+from ohhell_env.players import NamedPlayer, named_player
+from ohhell_env.rules import Rules, RulesLike, as_rules
 from ohhell_env.rules.checks import MAX_PLAYERS, MIN_PLAYERS
 from ohhell_env.rules.schedule import MAX_HAND_SIZE
-from ohhell_train.settings import Settings
-from ohhell_train.tournament.entrants import EntrantLike
+from ohhell_train.settings import Settings, explained
 
 MOST_BLOCKS = 10_000_000
 """Blocks of one tournament at most."""
+MOST_ENTRANTS = 1000
+"""Entrants of one tournament at most."""
+
+EntrantLike = Any
+"""A player in any of the forms that ``ohhell_env.players.named_player`` reads: a spec, "name=spec",
+(name, player), {name: player}, or a player itself."""
+
+
+def _named(given: Any) -> NamedPlayer:
+    try:
+        return named_player(given)
+    except OhHellError as error:
+        raise RulesError(str(error).partition("; got ")[0]) from None  # Pydantic adds the value
+
+
+def _listed(value: Any) -> Any:
+    if not isinstance(value, list | tuple):
+        raise RulesError("a list of players is wanted")
+    return value
+
+
+def _rules_in_some_form(value: Any) -> Any:
+    if not isinstance(value, str | Path | dict | Rules):
+        raise RulesError("a variant's name, the path of a YAML file, Rules or settings are wanted")
+    return value
 
 
 def _not_empty(value: Any) -> Any:
@@ -26,12 +53,18 @@ def _not_empty(value: Any) -> Any:
 
 
 class TournamentConfig(Settings):
-    """A tournament."""
+    """A tournament.
 
-    entrants: tuple[str | dict[str, str], ...] = ()
+    >>> TournamentConfig(entrants=["random", "mine=runs/x/best"], deals=100).entrants[1].name
+    'mine'
+    """
+
+    entrants: Annotated[
+        Sequence[Annotated[EntrantLike, BeforeValidator(_named)]], BeforeValidator(_listed)
+    ] = ()
     """The players: names, checkpoints' folders, `module:Class`, `process:` and a command line, each
     with `name=` before it, or as `name: player`, to call it otherwise."""
-    rules: str | dict[str, Any] = "oh_hell"
+    rules: Annotated[RulesLike | dict[str, Any], PlainValidator(_rules_in_some_form)] = "oh_hell"
     """Name of a variant, path of a YAML file, or the settings themselves."""
     players: int | None = Field(default=None, ge=MIN_PLAYERS, le=MAX_PLAYERS)
     """Number of players at a table; null: the variant's usual number."""
@@ -67,38 +100,34 @@ class TournamentConfig(Settings):
     report: bool = True
     """Whether to write report.html, report.md and sample games."""
 
+    if not TYPE_CHECKING:  # type checkers take the signature from the fields
+
+        def __init__(self, **values: Any) -> None:
+            """Checks the settings.
+
+            Raises:
+                RulesError: A setting is unknown, or its value is not allowed.
+            """
+            try:
+                super().__init__(**values)
+            except ValidationError as error:
+                raise RulesError(explained(type(self), error)) from None
+
     @field_validator(
         "players", "hand_size", "deals", "seed", "stop", "unit", "workers", mode="before"
     )
     @classmethod
-    def _no_truth_value(cls, value: Any) -> Any:
-        """Refuses true and false, which count as 1 and 0: ``stop: false`` must not mean 0."""
-        if isinstance(value, bool):
-            raise ValueError("a number is wanted")
-        return value
+    def _plain_number(cls, value: Any) -> Any:
+        """Refuses text, and true and false: ``stop: false`` must not mean 0."""
+        if isinstance(value, bool | np.bool_ | str):
+            raise RulesError("a number is wanted")
+        return value.item() if isinstance(value, np.integer | np.floating) else value
 
-    def resolved_rules(self) -> Rules:
-        """Returns the rules.
+    def resolved(self) -> TournamentConfig:
+        """Returns the settings with the rules themselves in place of a name or a path.
 
         Raises:
             RulesError: They cannot be played.
         """
-        rules = self.rules if isinstance(self.rules, str) else Rules.from_dict(self.rules)
-        return as_rules(rules, self.players)
-
-    def wishes(self) -> list[EntrantLike]:
-        """Returns the entrants as ``run_tournament`` takes them.
-
-        Raises:
-            RulesError: One is written with none or several names.
-        """
-        return [_wish(entrant) for entrant in self.entrants]
-
-
-def _wish(entrant: str | dict[str, str]) -> EntrantLike:
-    if isinstance(entrant, str):
-        return entrant
-    if len(entrant) != 1:
-        raise RulesError(f"entrants: write one name: player a line, got {shown(entrant)}")
-    ((name, player),) = entrant.items()
-    return name, player
+        rules = Rules.from_dict(self.rules) if isinstance(self.rules, dict) else self.rules
+        return self.model_copy(update={"rules": as_rules(rules, self.players), "players": None})

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +25,13 @@ import ohhell_agents
 from ohhell_agents.base import Agent
 from ohhell_agents.value.players import HEURISTIC, OUTSIDE, RANDOM
 from ohhell_agents.value.trick_model import new_models
+from ohhell_env.asking import Actions, Asker, are_legal
 from ohhell_env.engine.layout import Rows, engine_rows
 from ohhell_env.errors import OhHellError, described, nearest, shown, shown_path
 from ohhell_env.observation import LAYOUTS
+from ohhell_env.players import NamedPlayer, named_player
 from ohhell_env.rules import Rules
+from ohhell_train.tournament.config import MOST_ENTRANTS, EntrantLike
 from ohhell_train.tournament.executors.last_asked import asking
 
 BATCH = 256
@@ -39,15 +41,7 @@ not depend on how many tables happen to wait; what is missing is filled up with 
 FAULT_LIMIT = 25
 """Faults that disqualify an entrant for the rest of a unit of work."""
 
-MOST_ENTRANTS = 1000
-"""Entrants of one tournament at most."""
 _LONGEST = 500  # characters kept of the message of a fault
-
-EntrantLike = str | tuple[str, Any]
-"""A player's name or path (``ohhell_agents.make``), ``name=`` before it to call it otherwise, or a
-pair of name and player."""
-
-Actions = NDArray[np.int64]
 
 
 @dataclass
@@ -55,8 +49,10 @@ class Entrant:
     """One entrant and what it did so far."""
 
     name: str
-    player: Any
-    """An object with ``begin`` and ``act_batch`` (or ``act`` alone)."""
+    asker: Asker
+    """The player, and how it is asked."""
+    engine_player: int = OUTSIDE
+    """Number of its kind of player inside the engine, or ``OUTSIDE``."""
     faults: int = 0
     first_fault: str = ""
     decisions: int = 0
@@ -69,22 +65,40 @@ class Entrant:
     """Whether it is not asked any more, for it failed all the time (see ``given_up.py``)."""
     ours: bool = False
     """Whether the tournament made the player, and closes it."""
-    ways: Ways | None = None
-    """How it wants to be asked; None: found out."""
     word: np.uint64 = field(init=False)
     """A number made from the name, for its random streams."""
 
     def __post_init__(self) -> None:
         digest = hashlib.sha256(self.name.encode()).digest()
         self.word = np.uint64(int.from_bytes(digest[:8], "little"))
-        if self.ways is None:
-            self.ways = _ways(self.name, self.player)
+
+    @classmethod
+    def of(cls, name: str, player: Any, ours: bool = False) -> Self:
+        """Returns an entrant whose player is asked how it wants to be asked.
+
+        Args:
+            name: Its name.
+            player: An object with ``begin`` and ``act_batch`` (or ``act`` alone).
+            ours: Whether whoever asks has made the player, and closes it.
+
+        Raises:
+            OhHellError: It cannot say, or wants a layout that there is not.
+        """
+        with _named_in_errors(name, "cannot begin under these rules"):
+            asker = Asker(player)
+            number = player.engine_player if isinstance(player, Agent) else OUTSIDE
+        if asker.layout_name not in LAYOUTS:
+            raise OhHellError(
+                f"entrant {shown_path(name)!r} wants the layout {shown(asker.layout_name)} of "
+                f"observations; {nearest(asker.layout_name[:80], LAYOUTS)}"
+            )
+        is_inside = isinstance(number, int) and number in (RANDOM, HEURISTIC)
+        return cls(name, asker, number if is_inside else OUTSIDE, ours=ours)
 
     @property
-    def engine_player(self) -> int:
-        """Number of its kind of player inside the engine, or ``OUTSIDE``."""
-        assert self.ways is not None
-        return self.ways.engine_player
+    def player(self) -> Any:
+        """The object that plays."""
+        return self.asker.player
 
     @property
     def disqualified(self) -> bool:
@@ -94,8 +108,12 @@ class Entrant:
     @property
     def layout_name(self) -> str:
         """Layout of the observations that the player reads."""
-        assert self.ways is not None
-        return self.ways.layout_name
+        return self.asker.layout_name
+
+    @property
+    def fingerprint(self) -> str:
+        """What the player says of itself, to be told from others of its class."""
+        return self.asker.fingerprint
 
     def close(self) -> None:
         """Ends what the player holds, a program for instance, if the tournament made it."""
@@ -119,8 +137,7 @@ class Entrant:
             words: uint64 (B,), one random word for each decision.
             seats: (B,), the seats that decide; needed by players that must know them.
         """
-        assert self.ways is not None
-        size = 1 if self.ways.one_by_one else BATCH
+        size = 1 if self.asker.one_by_one else BATCH
         actions = np.full(len(views), -1, np.int64)
         started = time.perf_counter()
         for start in range(0, len(views), size):
@@ -129,7 +146,7 @@ class Entrant:
                 part = slice(start, None)
             else:
                 with asking(self.name):
-                    if seats is not None and self.ways.needs_seat:
+                    if seats is not None and self.asker.needs_seat:
                         self._sit(int(seats[start]))
                     actions[part] = self._ask_batch(views[part], masks[part], words[part], size)
             actions[part] = self._replace_illegal(actions[part], masks[part], words[part])
@@ -158,17 +175,15 @@ class Entrant:
         words: NDArray[np.uint64],
         full: int,
     ) -> Actions:
-        size = len(views)
-        if full == 1:
-            return np.array([self._ask_one(views[0], masks[0], words[0])])
-        rows = np.arange(full)
-        rows[size:] = 0
         try:
-            return _answers(self.player, views[rows], masks[rows], words[rows])[:size]
+            return self.asker.padded_answers(views, masks, words, full)
         except KeyboardInterrupt:
             raise
-        except BaseException:
-            return self._ask_each(views, masks, words)
+        except BaseException as error:
+            if full > 1:
+                return self._ask_each(views, masks, words)
+            self._note(error)
+            return np.full(1, -1, np.int64)
 
     def _ask_each(
         self, views: NDArray[np.int8], masks: NDArray[np.int8], words: NDArray[np.uint64]
@@ -178,28 +193,15 @@ class Entrant:
         for row in range(len(views)):
             if left <= 0:
                 break
-            actions[row] = self._ask_one(views[row], masks[row], words[row])
+            part = slice(row, row + 1)
+            actions[part] = self._ask_batch(views[part], masks[part], words[part], 1)
             left -= actions[row] < 0
         return actions
-
-    def _ask_one(self, view: NDArray[np.int8], mask: NDArray[np.int8], word: np.uint64) -> int:
-        words = np.array([word], np.uint64)
-        try:
-            own = view[np.newaxis].copy(), mask[np.newaxis].copy()  # it may write to them
-            return int(_answers(self.player, *own, words)[0])
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            self._note(error)
-            return -1
 
     def _replace_illegal(
         self, actions: Actions, masks: NDArray[np.int8], words: NDArray[np.uint64]
     ) -> Actions:
-        inside = (actions >= 0) & (actions < masks.shape[1])
-        rows = np.arange(len(actions))
-        legal = inside & (masks[rows, np.where(inside, actions, 0)] != 0)
-        wrong = np.flatnonzero(~legal)
+        wrong = np.flatnonzero(~are_legal(actions, masks))
         if len(wrong):
             self.faults += len(wrong)
             first = f"answered {int(actions[wrong[0]])}, which is not legal"
@@ -249,43 +251,6 @@ def _printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-@dataclass(frozen=True)
-class Ways:
-    """How a player wants to be asked: read once, for its attributes are code of its own."""
-
-    engine_player: int
-    layout_name: str
-    one_by_one: bool
-    needs_seat: bool
-    fingerprint: str
-
-
-def _ways(name: str, player: Any) -> Ways:
-    """Returns how a player wants to be asked.
-
-    Raises:
-        OhHellError: It cannot say, or names a layout that there is not.
-    """
-    with _named_in_errors(name, "cannot begin under these rules"):
-        layout = getattr(player, "layout_name", "default")
-        fingerprint = getattr(player, "fingerprint", "")
-        number = player.engine_player if isinstance(player, Agent) else None
-        ways = Ways(
-            number if isinstance(number, int) and number in (RANDOM, HEURISTIC) else OUTSIDE,
-            layout if isinstance(layout, str) else "default",
-            not hasattr(player, "act_batch") or getattr(player, "one_by_one", False) is True,
-            getattr(player, "needs_seat", False) is True,
-            fingerprint if isinstance(fingerprint, str) else "",
-        )
-    if ways.layout_name not in LAYOUTS:
-        raise OhHellError(
-            f"entrant {shown_path(name)!r} wants the layout "
-            f"{shown(ways.layout_name)} of observations; "
-            f"{nearest(ways.layout_name[:80], LAYOUTS)}"
-        )
-    return ways
-
-
 @contextlib.contextmanager
 def _named_in_errors(name: str, what: str) -> Iterator[None]:
     """Turns whatever a player raises into an error that names it; its own ``OhHellError`` stays."""
@@ -297,22 +262,6 @@ def _named_in_errors(name: str, what: str) -> Iterator[None]:
     except BaseException as error:
         why = _described(error)
         raise OhHellError(f"entrant {shown_path(name)!r} {what}: {why}") from None
-
-
-def _answers(
-    player: Any, views: NDArray[np.int8], masks: NDArray[np.int8], words: NDArray[np.uint64]
-) -> Actions:
-    if isinstance(player, Agent):
-        answer = player.act_batch(views, masks, words=words)
-    elif hasattr(player, "act_batch"):
-        answer = player.act_batch(views, masks)
-    else:
-        rows = zip(views, masks, strict=True)
-        answer = [player.act({"observation": view, "action_mask": mask}) for view, mask in rows]
-    numbers = np.asarray(answer)
-    if numbers.dtype.kind not in "iu" or numbers.shape != (len(views),):
-        raise TypeError(f"answered {numbers.dtype} of shape {numbers.shape}, not {len(views)} ints")
-    return numbers.astype(np.int64)
 
 
 def make_entrants(entrants: Sequence[EntrantLike], rules: Rules, seed: int) -> list[Entrant]:
@@ -329,16 +278,22 @@ def make_entrants(entrants: Sequence[EntrantLike], rules: Rules, seed: int) -> l
             f"{count}{shown(entrants)}"
         )
     made: list[Entrant] = []
-    for wish in entrants:
-        name, player = _named(wish, seed)
-        _check_name(name, made)
-        begin(name, player, rules)
-        made.append(Entrant(name, player, ours=isinstance(wish, str) or isinstance(wish[1], str)))
+    for given in entrants:
+        named = named_player(given)
+        player = _made(named, seed)
+        _check_name(named.name, made)
+        made.append(begin(named.name, player, rules, ours=named.spec is not None))
     return made
 
 
-def begin(name: str, player: Any, rules: Rules) -> None:
-    """Tells a player the rules, if it wants to know them, and finds out whether it can be asked.
+def begin(name: str, player: Any, rules: Rules, ours: bool = False) -> Entrant:
+    """Tells a player the rules, if it wants to know them, and returns it as an entrant.
+
+    Args:
+        name: Its name.
+        player: The player.
+        rules: The rules.
+        ours: As in `Entrant.of`.
 
     Raises:
         OhHellError: It cannot.
@@ -347,7 +302,7 @@ def begin(name: str, player: Any, rules: Rules) -> None:
         own = getattr(player, "begin", None)
         if own is not None:
             own(rules, None)
-    _ways(name, player)
+    return Entrant.of(name, player, ours)
 
 
 def _check_name(name: str, made: list[Entrant]) -> None:
@@ -363,34 +318,14 @@ def _check_name(name: str, made: list[Entrant]) -> None:
         )
 
 
-def spec_of(wish: EntrantLike) -> Any:
-    """Returns the player of an entrant as it was asked for, in words or as an object."""
-    return _split(wish)[1] if isinstance(wish, str) else wish[1]
-
-
-def _split(wish: str) -> tuple[str, str]:
-    """Returns name and player of "name=player", or the player as both."""
-    called, spec = re.fullmatch(r"(?:([\w.#+-]+)=)?(.*)", wish, re.DOTALL).groups()  # type: ignore[union-attr]
-    return called or spec, spec
-
-
-def _named(wish: EntrantLike, seed: int) -> tuple[str, Any]:
-    if isinstance(wish, str):
-        name, spec = _split(wish)
+def _made(named: NamedPlayer, seed: int) -> Any:
+    name, player = named
+    if named.spec is not None:
         with asking(name):
-            return name, ohhell_agents.make(spec, seed=seed)
-    is_pair = isinstance(wish, tuple) and len(wish) == 2 and isinstance(wish[0], str)
-    if not is_pair:
-        raise OhHellError(
-            f"an entrant is a player's name or a pair (name, player), got {shown(wish)}"
-        )
-    name, player = wish
-    if isinstance(player, str):
-        with asking(name):
-            return name, ohhell_agents.make(player, seed=seed)
+            return ohhell_agents.make(named.spec, seed=seed)
     with _named_in_errors(name, "cannot be asked"):
         if not callable(getattr(player, "act_batch", getattr(player, "act", None))):
             raise OhHellError(
                 f"entrant {shown_path(name)!r}: {shown(player)} has neither act_batch() nor act()"
             )
-    return name, player
+    return player

@@ -13,12 +13,35 @@ from typing import Any
 
 from ohhell_agents.saved import is_there
 from ohhell_env.errors import shown
-from ohhell_train.tournament.entrants import Entrant, EntrantLike
+from ohhell_env.players import NamedPlayer
+from ohhell_env.rules import Rules
+from ohhell_train.tournament.analysis.results import versions
+from ohhell_train.tournament.config import TournamentConfig
+from ohhell_train.tournament.entrants import Entrant
 
 _MISSING = object()
 
 
-def fingerprints(wishes: Sequence[EntrantLike], entrants: Sequence[Entrant]) -> dict[str, str]:
+def identity(config: TournamentConfig, rules: Rules) -> dict[str, Any]:
+    """Returns what makes a tournament, but for its entrants and the number of blocks.
+
+    Args:
+        config: The settings, as they are played.
+        rules: Their rules.
+    """
+    return {
+        "design": config.design,
+        "episode": config.episode,
+        "variant": rules.name,
+        "seed": config.seed,
+        "hand_size": config.hand_size,
+        "unit": config.unit,
+        "rules": rules.to_dict(),
+        "versions": versions(),
+    }
+
+
+def fingerprints(given: Sequence[NamedPlayer], entrants: Sequence[Entrant]) -> dict[str, str]:
     """Returns by name what tells each entrant from another player.
 
     A checkpoint or a saved player is known by the content of its files, every other player named in
@@ -26,28 +49,22 @@ def fingerprints(wishes: Sequence[EntrantLike], entrants: Sequence[Entrant]) -> 
     ``fingerprint`` (a text), where they have one: of a program its files, of a class its module.
 
     Args:
-        wishes: The entrants as they were asked for.
+        given: The entrants as they were asked for.
         entrants: The entrants made from them, in the same order.
     """
-    pairs = zip(wishes, entrants, strict=True)
-    return {entrant.name: _fingerprint(wish, entrant) for wish, entrant in pairs}
+    pairs = zip(given, entrants, strict=True)
+    return {entrant.name: _fingerprint(named, entrant) for named, entrant in pairs}
 
 
-def _fingerprint(wish: EntrantLike, entrant: Entrant) -> str:
-    spec = wish.removeprefix(f"{entrant.name}=") if isinstance(wish, str) else wish[1]
-    if not isinstance(spec, str):
-        kind = type(spec)
-        return f"class {kind.__module__}.{kind.__qualname__} {_own(entrant)}".strip()
+def _fingerprint(named: NamedPlayer, entrant: Entrant) -> str:
+    spec = named.spec
+    if spec is None:
+        kind = type(named.player)
+        return f"class {kind.__module__}.{kind.__qualname__} {entrant.fingerprint}".strip()
     path = Path(spec)
     if is_there(path) and getattr(type(entrant.player), "kind", "") != spec:
         return f"files {_digest(path)}"
-    return f"player {spec} {_own(entrant)}".strip()
-
-
-def _own(entrant: Entrant) -> str:
-    """Returns what a player says of itself."""
-    assert entrant.ways is not None
-    return entrant.ways.fingerprint
+    return f"player {spec} {entrant.fingerprint}".strip()
 
 
 def _digest(path: Path) -> str:

@@ -11,8 +11,10 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ohhell_env.rules import as_rules
+from ohhell_train.tournament.config import TournamentConfig
 from ohhell_train.tournament.design import Lineups, pairings
-from ohhell_train.tournament.entrants import Entrant, disqualifies
+from ohhell_train.tournament.entrants import Entrant, disqualifies, make_entrants
 from ohhell_train.tournament.tables import Blocks, Deals, Inside, play_blocks
 
 
@@ -71,6 +73,17 @@ class Room:
     deals: Deals
     entrants: list[Entrant]
     lineups: Lineups = dataclasses.field(init=False)
+
+    @classmethod
+    def of(cls, config: TournamentConfig) -> Room:
+        """Returns deals and entrants of a tournament whose rules are resolved.
+
+        Raises:
+            OhHellError: Entrants or hand sizes that cannot be used.
+        """
+        rules = as_rules(config.rules)
+        deals = Deals(rules, config.seed, config.hand_size, config.episode)
+        return cls(deals, make_entrants(config.entrants, rules, config.seed))
 
     def __post_init__(self) -> None:
         names = [entrant.name for entrant in self.entrants]

@@ -27,6 +27,7 @@ from ohhell_train.tournament.analysis import statistics
 from ohhell_train.tournament.analysis.figures import Figures, Floats, Pairing
 from ohhell_train.tournament.analysis.rating import rate
 from ohhell_train.tournament.analysis.statistics import Comparison
+from ohhell_train.tournament.config import TournamentConfig
 from ohhell_train.tournament.entrants import Entrant
 from ohhell_train.tournament.tables import Blocks, Deals, Inside
 
@@ -40,8 +41,9 @@ _APART = 0.2
 class Results:
     """A finished tournament."""
 
+    config: TournamentConfig
+    """The settings as they were played: rules, unit and anchor resolved."""
     deals: Deals
-    design: str
     entrants: list[Entrant]
     outcomes: Mapping[Pairing, Blocks]
     """What happened, by (entrant, entrant of the field); of a mixed tournament under one key."""
@@ -49,16 +51,6 @@ class Results:
     """What the engine did, added up."""
     seconds: float
     """Time that the play took, added up over all worker processes."""
-    anchor: str | None = None
-    """Entrant that is the zero of the ratings."""
-    stop: float | None = None
-    """Precision at which the tournament was to stop; None: it was not to."""
-    planned: int | None = None
-    """Number of blocks at most, where it was to stop."""
-    unit: int | None = None
-    """Blocks after which it was to stop if it could."""
-    challenger: str | None = None
-    """The only entrant that sits alone; None: each does in its turn."""
 
     @property
     def names(self) -> list[str]:
@@ -73,7 +65,7 @@ class Results:
     @property
     def alone(self) -> bool:
         """Whether one entrant sits alone against a field."""
-        return self.design == "field"
+        return self.config.design == "field"
 
     @cached_property
     def _by_name(self) -> list[int]:
@@ -90,7 +82,8 @@ class Results:
         rank = {place: number for number, place in enumerate(self._by_name)}
         pairings = sorted(self.outcomes, key=lambda pair: [rank.get(place, -1) for place in pair])
         outcomes = {pairing: self.outcomes[pairing] for pairing in pairings}
-        place = None if self.challenger is None else self.names.index(self.challenger)
+        challenger = self.config.challenger
+        place = None if challenger is None else self.names.index(challenger)
         return Figures(outcomes, len(self.entrants), self.blocks, self.alone, place)
 
     def to_dict(self) -> dict[str, Any]:
@@ -99,22 +92,22 @@ class Results:
 
     @cached_property
     def _plain(self) -> dict[str, Any]:
-        rules = self.deals.rules
+        rules, config = self.deals.rules, self.config
         comparisons = self._comparisons()
         plain = {
-            "design": self.design,
-            "episode": self.deals.episode,
+            "design": config.design,
+            "episode": config.episode,
             "variant": rules.name,
             "rules": rules.to_dict(),
             "players": rules.players,
-            "hand_size": self.deals.hand_size,
-            "seed": self.deals.seed,
+            "hand_size": config.hand_size,
+            "seed": config.seed,
             "blocks": self.blocks,
-            "planned_blocks": self.blocks if self.planned is None else self.planned,
-            "stop": self.stop,
-            "unit": None if self.stop is None else self.unit,
-            "anchor": self.anchor,
-            "challenger": self.challenger,
+            "planned_blocks": config.deals,
+            "stop": config.stop,
+            "unit": None if config.stop is None else min(config.unit or config.deals, config.deals),
+            "anchor": config.anchor,
+            "challenger": config.challenger,
             "versions": versions(),
             "entrants": self._entrants(),
             "pairs": dict(self._pairs()),
@@ -125,12 +118,14 @@ class Results:
     def _interval(self, values: Floats) -> tuple[float, tuple[float, float] | None]:
         """Returns a mean and its interval, which holds at any time if the play was to stop."""
         values = values[~np.isnan(values)]
-        return statistics.interval(values) if self.stop is None else statistics.anytime(values)
+        return (
+            statistics.interval(values) if self.config.stop is None else statistics.anytime(values)
+        )
 
     def _entrants(self) -> dict[str, Any]:
-        ratings = rate(self.names, self.figures.strength.T, anchor=self.anchor)
+        ratings = rate(self.names, self.figures.strength.T, anchor=self.config.anchor)
         rows = self.figures.difference[self._by_name]
-        resampled = statistics.bootstrap(rows, self.deals.seed)
+        resampled = statistics.bootstrap(rows, self.config.seed)
         found = {}
         for place, ends in zip(self._by_name, resampled, strict=True):
             entrant = self.entrants[place]
@@ -182,7 +177,7 @@ class Results:
 
     def _comparisons(self) -> list[dict[str, Any]]:
         """Returns for every two entrants by how much one is better than the other."""
-        values, anytime = self.figures.strength, self.stop is not None
+        values, anytime = self.figures.strength, self.config.stop is not None
         pairs = list(itertools.combinations(self._by_name, 2))
         found = [statistics.compare(values, a, b, anytime) for a, b in pairs]
         adjusted = statistics.holm([each.p for each in found])
@@ -215,14 +210,14 @@ class Results:
     def _warnings(self, plain: dict[str, Any]) -> list[str]:
         """Returns what a reader of the figures must know, one sentence each."""
         close = [each for each in plain["comparisons"] if each["inside_noise"]]
-        said = [_noise(each, self.blocks, self.stop) for each in close]
+        said = [_noise(each, self.blocks, self.config.stop) for each in close]
         for name, row in plain["entrants"].items():
             if row["disqualified"] or row["given_up"]:
                 out = " and given up for the rest of the tournament" if row["given_up"] else ""
                 said.append(f"{name} was disqualified{out}: {row['faults']} faults")
             elif row["faults"]:
                 said.append(f"{name} made {row['faults']} faults")
-            if self.stop is None and _disagree(row):
+            if self.config.stop is None and _disagree(row):
                 said.append(
                     f"{name}: the bootstrap's interval is another one; play more blocks before "
                     "relying on either"

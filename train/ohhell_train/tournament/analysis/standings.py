@@ -41,8 +41,6 @@ class Standings:
 
     Args:
         room: The tournament.
-        design: Its design.
-        blocks: Blocks of each pairing.
         units: All that is to be played.
         challenger: The only entrant that counts; None: all do.
     """
@@ -50,12 +48,9 @@ class Standings:
     def __init__(
         self,
         room: Room,
-        design: str,
-        blocks: int,
         units: Sequence[Unit],
         challenger: str | None = None,
     ) -> None:
-        self.design, self.blocks, self.deals = design, blocks, room.deals
         self.challenger = challenger
         self._names = [entrant.name for entrant in room.entrants]
         self._tables = room.deals.rules.players

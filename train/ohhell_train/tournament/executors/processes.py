@@ -22,13 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from ohhell_agents.external.program import end_all
-from ohhell_env.errors import OhHellError, described, shown, shown_path
-from ohhell_env.rules import Rules
-from ohhell_train.tournament.entrants import EntrantLike, make_entrants
+from ohhell_env.errors import OhHellError, described, shown_path
+from ohhell_env.players import NamedPlayer
+from ohhell_train.tournament.config import TournamentConfig
 from ohhell_train.tournament.executors import last_asked
 from ohhell_train.tournament.executors.scratch import scratch_folder
 from ohhell_train.tournament.given_up import Agenda
-from ohhell_train.tournament.tables import Deals
 from ohhell_train.tournament.units import Part, Room, Unit
 
 Played = tuple[Unit, Part]
@@ -52,27 +51,24 @@ def use_one_thread() -> None:
 class Setup:
     """What a worker needs to know of a tournament."""
 
-    rules: Rules
-    seed: int
-    hand_size: int | None
-    episode: str
+    config: TournamentConfig
+    """The settings, rules resolved, without the entrants."""
     entrants: bytes
     """The entrants as they were asked for, pickled."""
 
     @classmethod
-    def of(cls, deals: Deals, wishes: Sequence[EntrantLike]) -> Setup:
-        """Returns what workers need to know.
+    def of(cls, config: TournamentConfig) -> Setup:
+        """Returns what workers need to know of a tournament whose rules are resolved.
 
         Raises:
             OhHellError: An entrant that cannot be sent to another process.
         """
-        entrants = _pickled(wishes)
-        return cls(deals.rules, deals.seed, deals.hand_size, deals.episode, entrants)
+        return cls(config.model_copy(update={"entrants": ()}), _pickled(config.entrants))
 
     def made(self) -> Room:
         """Returns deals and entrants."""
-        deals = Deals(self.rules, self.seed, self.hand_size, self.episode)
-        return Room(deals, make_entrants(pickle.loads(self.entrants), self.rules, self.seed))
+        entrants = pickle.loads(self.entrants)
+        return Room.of(self.config.model_copy(update={"entrants": entrants}))
 
 
 def play_inline(room: Room, units: Agenda | Sequence[Unit]) -> Generator[Played]:
@@ -251,16 +247,16 @@ def sendable(error: BaseException) -> BaseException:
     return OhHellError(f"a worker process failed: {described(error)}")
 
 
-def _pickled(wishes: Sequence[EntrantLike]) -> bytes:
-    for wish in wishes:
+def _pickled(entrants: Sequence[NamedPlayer]) -> bytes:
+    for entrant in entrants:
         try:
-            pickle.dumps(wish)
+            pickle.dumps(entrant)
         except Exception as error:
             raise OhHellError(
-                f"entrant {shown(wish)} cannot be sent to another process ({error!s:.80}); use "
-                "one worker, or name the player in words"
+                f"entrant {shown_path(entrant.name)!r} cannot be sent to another process "
+                f"({error!s:.80}); use one worker, or name the player in words"
             ) from None
-    return pickle.dumps(list(wishes))
+    return pickle.dumps(list(entrants))
 
 
 @contextlib.contextmanager

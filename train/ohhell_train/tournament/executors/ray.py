@@ -35,8 +35,8 @@ from ohhell_agents.external.program import end_all
 from ohhell_agents.saved import is_there
 from ohhell_env.errors import OhHellError, shown
 from ohhell_env.extras import what_is_missing
+from ohhell_env.players import NamedPlayer
 from ohhell_train.tournament.design import DRAWN
-from ohhell_train.tournament.entrants import EntrantLike
 from ohhell_train.tournament.executors import last_asked
 from ohhell_train.tournament.executors.processes import (
     Played,
@@ -162,10 +162,7 @@ class _Crew:
         self._ray = ray
         self._notes, self._hired = notes, itertools.count()
         self._setup = ray.put(_packed(ray, setup, notes is None))
-        self._names = [
-            _parts(wish)[0] if isinstance(wish, str) else wish[0]
-            for wish in pickle.loads(setup.entrants)
-        ]
+        self._names = [entrant.name for entrant in pickle.loads(setup.entrants)]
         self._kind = ray.remote(num_cpus=1, max_restarts=0)(_Worker)
         self._jobs: dict[Any, _Job] = {}
         self._agenda = Agenda(())
@@ -233,7 +230,9 @@ class _Crew:
         try:
             return job, self._ray.get(ready[0])
         except errors.RuntimeEnvSetupError as error:
-            raise OhHellError(f"the clone cannot be sent to the cluster: {_said(error)}") from None
+            raise OhHellError(
+                f"our packages cannot be sent to the cluster: {_said(error)}"
+            ) from None
         except errors.RayTaskError as error:
             raise OhHellError(f"a worker on Ray failed: {_said(error.cause or error)}") from None
         except errors.RayError as error:
@@ -287,13 +286,13 @@ class _Saved:
     files: Mapping[str, bytes]
     """By the path, from the name of that file or folder on."""
 
-    def unpacked(self, folder: Path) -> EntrantLike:
+    def unpacked(self, folder: Path) -> NamedPlayer:
         """Writes the files into a folder; returns the entrant that is made from them."""
         for name, content in self.files.items():
             file = folder / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
-        return self.name, str(folder / Path(next(iter(self.files))).parts[0])
+        return NamedPlayer(self.name, str(folder / Path(next(iter(self.files))).parts[0]))
 
 
 def _packed(ray: Any, setup: Setup, away: bool) -> Setup:
@@ -306,39 +305,32 @@ def _packed(ray: Any, setup: Setup, away: bool) -> Setup:
         setup: The tournament.
         away: Whether files of this machine have to travel, too.
     """
-    wishes = pickle.loads(setup.entrants)  # pickled by ourselves, a moment ago
+    entrants = pickle.loads(setup.entrants)  # pickled by ourselves, a moment ago
     if away:
-        wishes = [_with_files(wish) for wish in wishes]
-    return dataclasses.replace(setup, entrants=ray.cloudpickle.dumps(wishes))
+        entrants = [_with_files(entrant) for entrant in entrants]
+    return dataclasses.replace(setup, entrants=ray.cloudpickle.dumps(entrants))
 
 
 def _unpacked(setup: Setup, folder: Path) -> Setup:
     ray = importlib.import_module("ray")
-    wishes = pickle.loads(setup.entrants)
-    for place, wish in enumerate(wishes):
-        if isinstance(wish, _Saved):
-            wishes[place] = wish.unpacked(folder / str(place))
-    return dataclasses.replace(setup, entrants=ray.cloudpickle.dumps(wishes))
+    entrants = [
+        entrant.unpacked(folder / str(place)) if isinstance(entrant, _Saved) else entrant
+        for place, entrant in enumerate(pickle.loads(setup.entrants))
+    ]
+    return dataclasses.replace(setup, entrants=ray.cloudpickle.dumps(entrants))
 
 
-def _with_files(wish: EntrantLike) -> EntrantLike | _Saved:
-    name, spec = _parts(wish) if isinstance(wish, str) else wish
-    if not isinstance(spec, str) or spec in AGENTS or not is_there(Path(spec)):
-        return wish
+def _with_files(entrant: NamedPlayer) -> NamedPlayer | _Saved:
+    name, spec = entrant.name, entrant.spec
+    if spec is None or spec in AGENTS or not is_there(Path(spec)):
+        return entrant
     top = Path(spec).resolve()
     files = {
         file.relative_to(top.parent).as_posix(): file.read_bytes()
         for file in (top, *top.rglob("*"))
         if file.is_file()
     }
-    return _Saved(name, files) if files else wish
-
-
-def _parts(wish: str) -> tuple[str, str]:
-    """Returns name and path of an entrant, "name=path" or a path alone."""
-    name, separator, spec = wish.partition("=")
-    is_name = separator and not set(name) & set("/\\")
-    return (name, spec) if is_name else (wish, wish)
+    return _Saved(name, files) if files else entrant
 
 
 @contextlib.contextmanager

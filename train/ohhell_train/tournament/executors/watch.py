@@ -22,7 +22,7 @@ from ohhell_agents.external.program import end_all
 from ohhell_agents.saved import is_there
 from ohhell_env.cli.program import owns_process
 from ohhell_env.errors import OhHellError, shown_path
-from ohhell_train.tournament.entrants import EntrantLike, spec_of
+from ohhell_env.players import NamedPlayer
 from ohhell_train.tournament.executors import last_asked
 from ohhell_train.tournament.executors.processes import end_with_parent, how_ended
 from ohhell_train.tournament.executors.scratch import scratch_folder
@@ -30,16 +30,12 @@ from ohhell_train.tournament.executors.scratch import scratch_folder
 _PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
-def is_wanted(wishes: Sequence[EntrantLike]) -> bool:
+def is_wanted(entrants: Sequence[NamedPlayer]) -> bool:
     """Returns whether this process is the command itself, and a player is somebody else's class."""
     if not owns_process() or multiprocessing.parent_process() is not None or os.name != "posix":
         return False
-    return any(_is_foreign(wish) for wish in wishes)
-
-
-def _is_foreign(wish: EntrantLike) -> bool:
-    spec = spec_of(wish)
-    return isinstance(spec, str) and is_import(spec) and not is_there(Path(spec))
+    specs = [entrant.spec for entrant in entrants]
+    return any(spec and is_import(spec) and not is_there(Path(spec)) for spec in specs)
 
 
 def run_again(out: Path) -> int:

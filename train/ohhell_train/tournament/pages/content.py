@@ -521,7 +521,7 @@ def command(data: Data) -> str:
         "results = run_tournament(",
         f"    [{names}],",
         *(f"    {part}," for part in spelled),
-        f"    blocks={data['planned_blocks']},",
+        f"    deals={data['planned_blocks']},",
         f"    seed={data['seed']},",
         *extra,
         ")",
@@ -537,10 +537,10 @@ def _rules_call(rules: Rules) -> tuple[list[str], list[str]]:
     if rules.name in VARIANTS:
         try:
             if Rules.preset(rules.name, rules.players) == rules:
-                return [], [repr(rules.name), f"players={rules.players}"]
+                return [], [f"rules={rules.name!r}", f"players={rules.players}"]
         except RulesError:  # the variant itself cannot be played by so many
             pass
-    return ["from ohhell_env.rules import Rules"], [f"Rules.from_dict({rules.to_dict()!r})"]
+    return ["from ohhell_env.rules import Rules"], [f"rules=Rules.from_dict({rules.to_dict()!r})"]
 
 
 def repeat_note(data: Data) -> str:
