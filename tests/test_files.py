@@ -16,7 +16,7 @@ import pytest
 
 from ohhell_env.cli.commands import main
 from ohhell_env.errors import NotationError, OhHellError, RulesError
-from ohhell_env.files import MOST_SETTINGS, read_text
+from ohhell_env.files import MOST_SETTINGS, read_text, write_whole
 from ohhell_env.game import Game
 from ohhell_env.records.notation import format_game, parse_game
 from ohhell_env.records.record import Record, from_json, load_record, to_json
@@ -151,7 +151,7 @@ def test_each_reader_raises_its_own_kind(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="devices are files there")
 @pytest.mark.parametrize(
-    "command", ["ohhell_env replay", "ohhell_env rules", "train tournament --config"]
+    "command", ["ohhell_env replay", "ohhell_env rules", "ohhell_env tournament --config"]
 )
 def test_a_command_refuses_a_device_and_a_pipe_in_one_line(command: str, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.yaml"
@@ -169,3 +169,21 @@ def test_a_command_refuses_a_device_and_a_pipe_in_one_line(command: str, tmp_pat
         assert done.returncode == 2
         assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
         assert "a pipe or a device" in done.stderr
+
+
+def test_a_file_is_written_whole_or_stays_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "new" / "a.txt"
+    write_whole(file, "one\n")
+    write_whole(file, b"two\n")
+    assert file.read_bytes() == b"two\n"
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left") as caught:
+        write_whole(file, "three\n")
+    assert caught.value.filename == str(file)
+    assert file.read_bytes() == b"two\n" and list(file.parent.iterdir()) == [file]

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 
 import ohhell_agents
 import ohhell_env
-from ohhell_agents.base import write_whole
+from ohhell_env.files import write_whole
 from ohhell_env.errors import CheckpointError, RulesError, shown
 from ohhell_train.runs.lock import InUseError, only_here
 
