@@ -273,6 +273,15 @@ def test_odd_scorings_in_words(scoring: Scoring, made: str, missed: str) -> None
     assert (made_words(scoring), missed_words(scoring)) == (made, missed)
 
 
+@pytest.mark.parametrize(
+    ("bonus", "words"),
+    [(7, "gets 7 more points."), (1, "gets 1 more point."), (-3, "gets 3 fewer points.")],
+)
+def test_the_winners_bonus_in_words(bonus: int, words: str) -> None:
+    rules = Rules().replace(hard_score_bonus=bonus, settlement={"kind": "differences"})
+    assert words in explain(rules)
+
+
 def test_hook_only_from_some_hand_on() -> None:
     told = _section(Rules.preset("boerenbridge", 4), "Bidding")
     assert "The hook, from 4 cards each on:" in told
