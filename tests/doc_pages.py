@@ -122,11 +122,11 @@ def short_tournaments(monkeypatch: pytest.MonkeyPatch, names: Names) -> Iterator
 
     whole = ohhell_train.tournament.run_tournament
 
-    def short(entrants: Any, rules: Any, count: int, *rest: Any, **settings: Any) -> Any:
+    def short(config: Any, **settings: Any) -> Any:
         here = {name: value for name, value in settings.items() if name in ELSEWHERE}
         assert here.keys() in (set(), ELSEWHERE)
         kept = {name: value for name, value in settings.items() if name not in ELSEWHERE}
-        return whole(entrants, rules, min(count, 2), *rest, **kept)
+        return whole(config, **(kept | {"deals": 2}))
 
     def few(count: int, *rest: Any, **settings: Any) -> BatchedOhHell:
         return BatchedOhHell(min(count, 2), *rest, **settings)
