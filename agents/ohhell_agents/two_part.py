@@ -9,6 +9,7 @@ folder, each as it saves itself, so the folder can be moved and needs nothing el
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import re
@@ -169,9 +170,10 @@ class TwoPartAgent(Agent):
             part.begin(rules, seat)
 
     def close(self) -> None:
-        """Closes both parts."""
-        for part in self.parts.values():
-            part.close()
+        """Closes both parts, the second one also where the first raises."""
+        with contextlib.ExitStack() as both:
+            for part in reversed(self.parts.values()):
+                both.callback(part.close)
 
     def choose(
         self, observations: Bytes, action_masks: Bytes, words: Words, deterministic: bool, /

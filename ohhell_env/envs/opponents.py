@@ -4,6 +4,7 @@
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -186,9 +187,13 @@ class Opponents:
             raise IllegalActionError(f"{error}; call reset() to go on") from error
 
     def close(self) -> None:
-        """Ends what those hold that were given by name; the next ``begin`` starts it anew."""
-        for opponent in self.players:
-            opponent.close()
+        """Ends what those hold that were given by name; the next ``begin`` starts it anew.
+
+        All are closed, also where one raises: a program must not stay behind for another's fault.
+        """
+        with contextlib.ExitStack() as every_player:
+            for opponent in reversed(self.players):
+                every_player.callback(opponent.close)
 
 
 def _is_name(given: Any) -> bool:

@@ -208,6 +208,21 @@ def test_answers_that_are_no_actions_are_refused() -> None:
         agent.act(view(game))
 
 
+def test_both_parts_are_closed_whatever_one_raises() -> None:
+    closed: list[str] = []
+
+    class Ends(Halves):
+        def close(self) -> None:
+            closed.append(str(self.seat))
+            raise RuntimeError("no end")
+
+    bids, cards = Ends(), Ends()
+    bids.seat, cards.seat = 1, 2
+    with pytest.raises(RuntimeError, match="no end"):
+        TwoPartAgent(bids, cards).close()
+    assert closed == ["1", "2"]
+
+
 def test_each_part_explains_itself() -> None:
     game = Game(RULES, seed=1)
     agent = ohhell_agents.make("parts:bids=heuristic,cards=search:worlds=10", 1)

@@ -17,6 +17,7 @@ from textual.pilot import Pilot
 
 from ohhell_env import Rules
 from ohhell_env.cli.commands import main
+from ohhell_env.envs.opponents import Opponents
 from ohhell_env.errors import RulesError
 from ohhell_env.records.record import load_record
 from ohhell_env.records.replay import replay
@@ -24,7 +25,7 @@ from ohhell_train.play import panels
 from ohhell_train.play.app import PlayApp
 from ohhell_train.play.cli import seat_names
 from ohhell_train.play.match import Match
-from ohhell_train.play.others import PlayerError
+from ohhell_train.play.others import Others, PlayerError
 from ohhell_train.play.screens import SheetScreen, TextScreen
 from tests.helpers import house
 from tests.train.test_play_app import drive, legal, press, shown, table, until
@@ -214,3 +215,36 @@ def test_what_a_program_says_does_nothing_to_the_terminal(tmp_path: Path) -> Non
 
 def legal_action(match: Match) -> int:
     return next(choice.action for choice in match.sight.choices if not choice.problem)
+
+
+# ------------------------------------------------------------------- players that cannot end
+
+
+class Closes:
+    """Plays on; counts how often it was closed."""
+
+    closed = 0
+
+    def act(self, observation: Any, info: Any) -> int:
+        return int(observation["action_mask"].argmax())
+
+    def close(self) -> None:
+        type(self).closed += 1
+
+
+class RaisesAtTheEnd(Closes):
+    def close(self) -> None:
+        raise SystemExit(0)
+
+
+def test_a_player_that_cannot_be_closed_keeps_nobody_from_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here = f"{__name__}:"
+    monkeypatch.setattr(Closes, "closed", 0)
+    names = [f"{here}RaisesAtTheEnd", f"{here}Closes"]
+    Others(names, house(3, 2), seat=0).close()
+    assert Closes.closed == 1
+    with pytest.raises(SystemExit):
+        Opponents(names, house(3, 2)).close()
+    assert Closes.closed == 2

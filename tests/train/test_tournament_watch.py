@@ -111,6 +111,39 @@ def test_who_ends_the_command_is_named(bot: str, how: str, workers: str, tmp_pat
     assert "entrant 'bad' was asked" in lines[0]
 
 
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "parts:bids=heuristic,cards=bots:Leaves",
+        "parts:bids=heuristic,cards=[parts:bids=random,cards=python:bots:Leaves]",
+    ],
+)
+def test_parts_of_players_are_watched_too(spec: str, tmp_path: Path) -> None:
+    status, _, errors = ran(tmp_path, f"bad={spec}")
+    assert status == 2
+    assert "(status 0) while entrant 'bad' was asked" in errors
+
+
+@pytest.mark.parametrize(
+    ("words", "work"),
+    [
+        (["bidding", "bots:Leaves", "--deals", "20"], "look at the bidding"),
+        (
+            ["bidding", "heuristic", "--field", "bots:Leaves", "--deals", "20"],
+            "look at the bidding",
+        ),
+        (["model-card", "bots:Leaves", "--deals", "20", "--players", "3"], "measuring"),
+    ],
+)
+def test_other_commands_are_watched_too(words: list[str], work: str, tmp_path: Path) -> None:
+    (tmp_path / "bots.py").write_text(BOTS)
+    with child_of([sys.executable, "-m", "ohhell_env", *words], tmp_path) as child:
+        _, errors = child.communicate(timeout=120)
+    assert child.returncode == 2
+    assert errors.startswith(f"error: the {work} ended (status 0)")
+    assert len(errors.splitlines()) == 1
+
+
 @pytest.mark.slow
 def test_a_file_of_settings_is_watched_too(tmp_path: Path) -> None:
     (tmp_path / "league.yaml").write_text("entrants: [heuristic, {bad: 'python:bots:Leaves'}]\n")

@@ -33,6 +33,7 @@ from ohhell_train.evaluate import measure
 from ohhell_train.tournament.analysis.results import check_writable, unwritable
 from ohhell_train.tournament.analysis.statistics import interval
 from ohhell_train.tournament.entrants import begin, make_entrants
+from ohhell_train.tournament.executors import watch
 from ohhell_train.tournament.executors.processes import use_one_thread
 from ohhell_train.tournament.tables import Deals
 
@@ -85,6 +86,8 @@ def model_card(
     number of players and hand size; and the share of bids that it makes among copies of itself.
     Takes about a minute for each variant, and a few for a network that is asked from outside.
     """
+    if watch.is_wanted([player]):
+        raise typer.Exit(watch.run_again("measuring"))
     if deals < 2:
         raise RulesError(f"--deals: two or more are wanted, got {deals}")
     checked(deals=deals, seed=seed)

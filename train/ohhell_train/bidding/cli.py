@@ -16,6 +16,7 @@ from ohhell_train.bidding.files import check_free, write_files
 from ohhell_train.bidding.report import Report
 from ohhell_train.tournament.config import TournamentConfig
 from ohhell_train.tournament.entrants import make_entrants
+from ohhell_train.tournament.executors import watch
 from ohhell_train.tournament.executors.processes import use_one_thread
 from ohhell_train.tournament.tables import Deals
 
@@ -73,6 +74,8 @@ def bidding(
     made_rates.png and tricks.png; of players that say what they expect of a bid also
     calibration.csv and calibration.png. Same options, same tables. docs/bidding.md tells more.
     """
+    if watch.is_wanted([player, field]):
+        raise typer.Exit(watch.run_again("look at the bidding"))
     checked(rules=rules, players=players, hand_size=hand_size, deals=deals, seed=seed)
     if least < 1:
         raise RulesError(f"--least: one hand or more are wanted, got {least}")

@@ -107,8 +107,16 @@ class Others:
         return self._players.players[int(self._players.places[distance])]
 
     def close(self) -> None:
-        """Ends what the players hold, programs for instance; one that thinks is ended, too."""
-        self._players.close()
+        """Ends what the players hold, programs for instance; one that thinks is ended, too.
+
+        Whatever a player raises at the end is ignored: the game is over.
+        """
+        try:
+            self._players.close()
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # others' code may raise what ends programs, too
+            return
 
 
 _TABLE = np.zeros(1, np.int64)  # the only one

@@ -102,12 +102,10 @@ def tournament(
     """Plays players against each other on duplicate deals; goes on where it was stopped."""
     changes = {name: value for name, value in options.items() if value not in (None, [])}
     settings = TournamentConfig.load(config, changes)
-    if watch.is_wanted(settings.entrants):
-        status = watch.run_again(settings.out)
-        if status:
-            raise typer.Exit(status)
-    else:
-        cli_run(settings, fresh=fresh)
+    if watch.is_wanted(entrant.spec for entrant in settings.entrants):
+        kept = f"what was played is kept in {settings.out}"
+        raise typer.Exit(watch.run_again("tournament", kept))
+    cli_run(settings, fresh=fresh)
 
 
 def cli_run(

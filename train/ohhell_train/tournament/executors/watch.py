@@ -1,4 +1,4 @@
-"""Watches over a tournament with Python classes of others', in a process that they cannot end.
+"""Watches over a command with Python classes of others', in a process that they cannot end.
 
 Such a player runs in the process that asks it, from its import on. One that calls ``os._exit(0)``
 would end the command without a word and with status 0. So the command runs itself once more in a
@@ -12,7 +12,7 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -20,9 +20,10 @@ from typing import Any, NoReturn
 from ohhell_agents.external.imported import is_import
 from ohhell_agents.external.program import end_all
 from ohhell_agents.saved import is_there
+from ohhell_agents.two_part import PREFIX as TWO_PARTS
+from ohhell_agents.two_part import read_parts
 from ohhell_env.cli.program import owns_process
 from ohhell_env.errors import OhHellError, shown_path
-from ohhell_env.players import NamedPlayer
 from ohhell_train.tournament.executors import last_asked
 from ohhell_train.tournament.executors.processes import end_with_parent, how_ended
 from ohhell_train.tournament.executors.scratch import scratch_folder
@@ -30,19 +31,31 @@ from ohhell_train.tournament.executors.scratch import scratch_folder
 _PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
-def is_wanted(entrants: Sequence[NamedPlayer]) -> bool:
-    """Returns whether this process is the command itself, and a player is somebody else's class."""
+def is_wanted(specs: Iterable[str | None]) -> bool:
+    """Returns whether this process is the command itself, and a player is somebody else's class.
+
+    Args:
+        specs: The texts that the players are asked for with; None for an object.
+    """
     if not owns_process() or multiprocessing.parent_process() is not None or os.name != "posix":
         return False
-    specs = [entrant.spec for entrant in entrants]
-    return any(spec and is_import(spec) and not is_there(Path(spec)) for spec in specs)
+    return any(spec is not None and _is_foreign(spec) for spec in specs)
 
 
-def run_again(out: Path) -> int:
+def _is_foreign(spec: str) -> bool:
+    """Returns whether a player is somebody else's class, or one of its parts is."""
+    if spec.startswith(TWO_PARTS):
+        with contextlib.suppress(OhHellError):  # an error is reported where the player is made
+            return any(map(_is_foreign, read_parts(spec.removeprefix(TWO_PARTS)).values()))
+    return is_import(spec) and not is_there(Path(spec))
+
+
+def run_again(work: str, kept: str = "") -> int:
     """Runs this command in another process and returns its exit status.
 
     Args:
-        out: Folder of its results, for the message.
+        work: What the command does, for the message: "tournament".
+        kept: What is there of it when it ends too soon, for the message.
 
     Raises:
         OhHellError: The process ended without having done its work.
@@ -58,10 +71,10 @@ def run_again(out: Path) -> int:
         if status is not None and -status in passed:
             return 128 - status
         name = last_asked.who(note)
-    whom = "a player was asked last" if name is None else f"entrant {shown_path(name)!r} was asked"
+    whom = "" if name is None else f" while entrant {shown_path(name)!r} was asked"
     raise OhHellError(
-        f"the tournament ended ({how_ended(status)}) while {whom}: a player has ended the process, "
-        f"or memory was short; what was played is kept in {out}"
+        f"the {work} ended ({how_ended(status)}){whom}: a player has ended the process, or memory "
+        f"was short{kept and '; '}{kept}"
     )
 
 
