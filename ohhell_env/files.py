@@ -1,7 +1,8 @@
-"""Reading text files that people made, whatever program saved them and whatever the path names.
+"""Files: those that people made are read with care, ours are written whole or not at all.
 
-Records, rules and settings are all read here. A folder, a pipe or a device is refused, because
-reading it could take for ever, and so is a file that is far too large.
+Records, rules and settings are all read here, whatever program saved them and whatever the path
+names. A folder, a pipe or a device is refused, because reading it could take for ever, and so is a
+file that is far too large.
 """
 
 from __future__ import annotations
@@ -73,3 +74,30 @@ def _read(path: str | Path, most: int) -> bytes:
     if len(content) > most:
         raise OhHellError(f"it is larger than {most >> 20} MiB")
     return content
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Writes a file so that it is whole or, if the program is killed, as it was before.
+
+    Args:
+        path: The file; missing folders are made.
+        content: Text is written as UTF-8, line ends as they are.
+
+    Raises:
+        OSError: It cannot be written; the error names the file.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(path.name + ".part")
+    try:
+        with beside.open("wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            # Without it, a crash of the machine could leave the new name with nothing in it.
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError as error:
+        if error.filename is None:  # as of a full disk, found out by write and fsync
+            error.filename = str(path)
+        raise
+    finally:
+        beside.unlink(missing_ok=True)

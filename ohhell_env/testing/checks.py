@@ -26,7 +26,8 @@ from ohhell_env.engine.layout import NO_TRUMP, Phase
 from ohhell_env.errors import RulesError
 from ohhell_env.game import Game
 from ohhell_env.records.notation import format_game, parse_game
-from ohhell_env.records.record import deal_record, from_json, replay, to_json
+from ohhell_env.records.record import deal_record, from_json, to_json
+from ohhell_env.records.replay import replay
 from ohhell_env.rules import Rules, schedule
 from ohhell_env.rules.axes import SCORINGS
 from ohhell_env.rules.schedule import TrumpSource
@@ -365,7 +366,7 @@ def load_referee() -> Any | None:
 
     The referee is in ``tests/reference.py``; it imports nothing of the project.
     """
-    path = Path(__file__).parent.parent / "tests" / "reference.py"
+    path = Path(__file__).parents[2] / "tests" / "reference.py"
     spec = importlib.util.spec_from_file_location("ohhell_reference", path)
     if spec is None or spec.loader is None or not path.exists():
         return None

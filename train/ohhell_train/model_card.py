@@ -19,10 +19,10 @@ import ohhell_agents
 import ohhell_env
 from ohhell_agents.base import Agent
 from ohhell_agents.counterfactual import CounterfactualAgent
-from ohhell_agents.saved import write_whole
 from ohhell_agents.two_part import TwoPartAgent
 from ohhell_agents.zoo import PREFIX
 from ohhell_env.errors import OhHellError, RulesError
+from ohhell_env.files import write_whole
 from ohhell_env.players import named_player
 from ohhell_env.rules import Rules, RulesLike, as_rules
 from ohhell_env.rules.explain import title

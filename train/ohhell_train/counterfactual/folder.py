@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import ohhell_agents
-from ohhell_agents.base import write_whole
 from ohhell_agents.checkpoint_io import CARD
 from ohhell_agents.counterfactual import CounterfactualAgent
 from ohhell_agents.value.trick_model import fitted
 from ohhell_env.engine.layout import Rows
 from ohhell_env.errors import CheckpointError, OhHellError, RulesError, shown
+from ohhell_env.files import write_whole
 from ohhell_train.counterfactual.config import CounterfactualConfig
 from ohhell_train.runs.base import CONFIG, START, RunFolder, clear_left_over, metrics_table
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from ohhell_agents.saved import write_whole
 from ohhell_env.errors import CheckpointError
+from ohhell_env.files import write_whole
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -27,11 +27,11 @@ from typing import Any
 
 import torch
 
-from ohhell_agents.base import write_whole
 from ohhell_agents.checkpoint_io import WHOLE
 from ohhell_agents.nn.checkpoint import load_checkpoint, save_checkpoint
 from ohhell_agents.nn.network import Network
 from ohhell_env.errors import CheckpointError
+from ohhell_env.files import write_whole
 from ohhell_train.distill.config import DistillConfig
 from ohhell_train.distill.dataset import NAMES, Lessons
 from ohhell_train.distill.files import read_arrays, write_arrays

@@ -41,9 +41,9 @@ from ohhell_agents.checkpoint_io import WHOLE, kind_of, read_card
 from ohhell_agents.nn.agent import LearnedAgent
 from ohhell_agents.nn.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, weights_digest
 from ohhell_agents.nn.network import Network
-from ohhell_agents.saved import write_whole
 from ohhell_agents.two_part import PARTS, TwoPartAgent
 from ohhell_env.errors import CheckpointError, OhHellError
+from ohhell_env.files import write_whole
 from ohhell_env.observation import layout_of
 from ohhell_train.ppo.config import Config
 from ohhell_train.ppo.learner import SelfPlayPPO

@@ -21,7 +21,6 @@ from rich.progress import Progress
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ohhell_agents.base import write_whole
 from ohhell_agents.value.trick_model import (
     CARD,
     FILE,
@@ -34,6 +33,7 @@ from ohhell_agents.value.trick_model import (
 )
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import Rows, compile_rules, new_games
+from ohhell_env.files import write_whole
 from ohhell_env.rules import Rules
 from ohhell_env.rules.schedule import largest_hand
 from ohhell_train.tournament.executors.processes import use_one_thread
