@@ -104,18 +104,18 @@ class Asker:
             size: Rows of the question, B or more.
 
         Returns:
-            int64 (B,), -1 for what is no whole number.
+            int64 (B,).
 
         Raises:
-            TypeError: There are more or fewer answers than questions.
+            TypeError: The answers are no whole numbers, or more or fewer than the questions.
         """
         rows = np.arange(size)
         rows[len(views) :] = 0
-        answers = self.answers(views[rows], masks[rows], words[rows])
-        actions = whole_numbers(answers)
-        if actions is None or len(actions) != size:
-            raise TypeError(f"answered {shown(answers)}, not {size} whole numbers")
-        return actions[: len(views)]
+        answers = np.asarray(self.answers(views[rows], masks[rows], words[rows]))
+        if answers.dtype.kind not in "iu" or answers.shape != (size,):
+            what = f"{answers.dtype} of shape {answers.shape}"
+            raise TypeError(f"answered {what}, not {size} ints")
+        return answers.astype(np.int64)[: len(views)]
 
     def legal_answers(self, views: Views, masks: Views) -> Actions:
         """Returns what the player does in some positions, by its own chance.
@@ -132,7 +132,7 @@ class Asker:
         """
         count = len(masks)
         answers = self.answers(views.copy(), masks.copy())
-        actions = whole_numbers(answers)
+        actions = as_actions(answers)
         if actions is None or len(actions) != count:
             raise IllegalActionError(
                 f"player {shown(called(self.player))} answered {shown(answers)}; {count} questions "
@@ -162,7 +162,7 @@ class Asker:
         return self.player.act(observation, *((info,) if self._takes_info else ()))
 
 
-def whole_numbers(answers: Any) -> Actions | None:
+def as_actions(answers: Any) -> Actions | None:
     """Returns answers as action codes, -1 for each that is no whole number; None for no list."""
     if isinstance(answers, np.ndarray):
         array = cast("NDArray[Any]", answers)

@@ -108,8 +108,9 @@ def _make(
     looks_like_path = isinstance(spec, Path) or any(sign in name for sign in "/\\.")
     if looks_like_path:
         raise CheckpointError(f"{shown_path(name)}: no such checkpoint")
+    known = [*AGENTS, *(f"{zoo.PREFIX}{each}" for each in zoo.names())]
     raise OhHellError(
-        f"unknown player {shown(name)}: {nearest(kind, AGENTS)} (or the path of a checkpoint)"
+        f"unknown player {shown(name)}: {nearest(kind, known)} (or the path of a checkpoint)"
     )
 
 

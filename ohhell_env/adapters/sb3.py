@@ -32,7 +32,7 @@ class TableVecEnv(VecEnv):
     bool (A,) for each table. Infos are empty but at the end of an episode: there they hold
     "terminal_observation", "TimeLimit.truncated" (False: a game never is), the learner's "seat",
     its "score" and "win_share". With an opponent that learns in the same process, such as a copy of
-    the model, give an agent or a function; it is asked in batches.
+    the model, give an agent, which is asked in batches; a function is asked one decision at a time.
 
     Args:
         num_envs: How many tables, N.

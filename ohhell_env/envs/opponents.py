@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ohhell_env.actions import BID_BASE, action_name
-from ohhell_env.asking import Actions, Asker, shown_answer, whole_numbers
+from ohhell_env.asking import Actions, Asker, as_actions, shown_answer
 from ohhell_env.engine import seat_loops
 from ohhell_env.engine.encode import MARGIN, new_buffer
 from ohhell_env.engine.layout import Phase, Rows
@@ -90,7 +90,7 @@ class Opponent(Asker):
         seat_loops.question(games, rules, layout.compiled(), tables, views, masks)
         own = views[:-MARGIN].reshape(count, -1), masks[:-MARGIN].reshape(count, -1)
         answers = self.answers(*own, words, games["seat"][tables], self._rules)
-        actions = whole_numbers(answers)
+        actions = as_actions(answers)
         if actions is None or len(actions) != count:
             raise IllegalActionError(
                 f"opponent {shown(self.name)} answered {shown(answers)}; {count} questions want "

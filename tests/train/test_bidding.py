@@ -25,8 +25,8 @@ from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules, as_rules
 from ohhell_train.bidding import BIDS, play_bids
 from ohhell_train.bidding.bids import UNKNOWN
-from ohhell_train.bidding.calibration import CHANCE, POINTS, TRICKS, calibration, mean_gap
-from ohhell_train.bidding.cli import look
+from ohhell_train.bidding.calibration import CHANCE, POINTS, TRICKS, calibration_rows, mean_gap
+from ohhell_train.bidding.cli import bidding_report
 from ohhell_train.bidding.files import write_files
 from ohhell_train.bidding.report import Report, by_deal
 from ohhell_train.bidding.shares import as_csv, share
@@ -89,7 +89,7 @@ def test_a_player_in_every_seat_meets_each_deal_once() -> None:
 
 def test_forecasts_are_what_the_player_explains_at_the_table() -> None:
     deals = Deals(NO_PAY_FOR_MISSES, 4, 3)
-    report = look("heuristic", "self", deals, 6)
+    report = bidding_report("heuristic", "self", deals, 6)
     player = HeuristicAgent()
     player.begin(deals.rules)
     layout = layout_of(deals.rules)
@@ -110,19 +110,19 @@ def test_forecasts_are_what_the_player_explains_at_the_table() -> None:
 
 
 def test_chances_that_do_not_follow_from_the_points_are_left_out() -> None:
-    found = look("heuristic", "self", Deals(RULES, 4, 3), 20).bids
+    found = bidding_report("heuristic", "self", Deals(RULES, 4, 3), 20).bids
     assert not np.isnan(found["worth"]).all() and np.isnan(found["chance"]).all()
-    assert mean_gap(calibration(found), CHANCE) is None
+    assert mean_gap(calibration_rows(found), CHANCE) is None
 
 
 def test_search_foretells_tricks() -> None:
-    found = look("search:worlds=8", "heuristic", Deals(RULES, 4, 2), 3).bids
+    found = bidding_report("search:worlds=8", "heuristic", Deals(RULES, 4, 2), 3).bids
     told = found[~np.isnan(found["chance"])]
     assert len(told) > 4
     shares = told["shares"][:, :3]
     assert shares.sum(axis=1) == pytest.approx(1.0)
     assert told["chance"].tolist() == [shares[i, bid] for i, bid in enumerate(told["bid"])]
-    table = calibration(found)
+    table = calibration_rows(found)
     tricks = [row for row in table if row["quantity"] == TRICKS]
     assert sum(row["predicted"] for row in tricks) == pytest.approx(1.0)
     assert sum(row["observed"] for row in tricks) == pytest.approx(1.0)
@@ -130,13 +130,13 @@ def test_search_foretells_tricks() -> None:
 
 
 def test_players_that_do_not_explain_are_not_asked() -> None:
-    report = look("random", "self", Deals(RULES, 4, 3), 5)
+    report = bidding_report("random", "self", Deals(RULES, 4, 3), 5)
     assert np.isnan(report.bids["worth"]).all()
     assert not {"calibration.csv", "calibration.png"} & set(report.files())
 
 
 def test_a_player_whose_values_are_right_as_differences_alone_foretells_no_points() -> None:
-    report = look("zoo:universal", "self", Deals(NO_PAY_FOR_MISSES, 4, 3), 5)
+    report = bidding_report("zoo:universal", "self", Deals(NO_PAY_FOR_MISSES, 4, 3), 5)
     assert np.isnan(report.bids["worth"]).all() and np.isnan(report.bids["chance"]).all()
     assert not {"calibration.csv", "calibration.png"} & set(report.files())
 
@@ -170,20 +170,20 @@ def test_what_is_hidden_in_the_bidding_is_not_told(
     file: str, name: str, expected: set[int]
 ) -> None:
     rules = as_rules(str(ROOT / "configs" / "rules" / f"{file}.yaml"))
-    found = look("heuristic", "self", Deals(rules, 2, 4), 3).bids
+    found = bidding_report("heuristic", "self", Deals(rules, 2, 4), 3).bids
     assert set(found[name].tolist()) == expected
 
 
 def test_blind_deals_have_no_place_in_the_bidding_table() -> None:
     rules = as_rules(str(ROOT / "configs" / "rules" / "rikiki_blind.yaml"))
-    report = look("heuristic", "self", Deals(rules, 2, 1), 4)
+    report = bidding_report("heuristic", "self", Deals(rules, 2, 1), 4)
     assert report.bids["blind"].all() and len(bids_by_place(report.bids)) > 0
     files = report.files()
     assert "hands.csv" not in files and "bids.csv" in files
 
 
 def test_the_tables_count_every_bid_once() -> None:
-    bids = look("heuristic", "random", Deals(RULES, 5), 60).bids
+    bids = bidding_report("heuristic", "random", Deals(RULES, 5), 60).bids
     by_place = bids_by_place(bids)
     assert sum(row["hands"] for row in by_place) == len(bids) == 180
     shares: dict[Any, float] = defaultdict(float)
@@ -234,7 +234,7 @@ def test_calibration_of_a_player_that_knows_and_of_one_that_boasts() -> None:
     told = rows(*({"hand_size": 1} for _ in range(4000)))
     told["tricks"], told["chance"], told["worth"] = ~made, chance, 10 * chance
     told["points"] = 10 * made
-    table = calibration(told)
+    table = calibration_rows(told)
     chances = [row for row in table if row["quantity"] == CHANCE]
     assert [(row["from"], row["to"]) for row in chances] == [
         (n / 10, (n + 1) / 10) for n in range(2, 9)
@@ -245,7 +245,7 @@ def test_calibration_of_a_player_that_knows_and_of_one_that_boasts() -> None:
     gap = mean_gap(table, CHANCE)
     assert gap is not None and gap[0] < 0.03 and gap[1] == 4000
     told["chance"] = np.minimum(chance + 0.2, 1.0)
-    boasts = mean_gap(calibration(told), CHANCE)
+    boasts = mean_gap(calibration_rows(told), CHANCE)
     assert boasts is not None and boasts[0] == pytest.approx(0.2, abs=0.03)
     points = [r for r in table if r["quantity"] == POINTS and r["hand_size"] == ""]
     assert [row["hands"] for row in points] == [400] * 10
@@ -253,7 +253,7 @@ def test_calibration_of_a_player_that_knows_and_of_one_that_boasts() -> None:
 
 def test_equal_forecasts_share_one_bin() -> None:
     told = rows(*({"hand_size": 2, "worth": 4.0, "points": n} for n in range(6)))
-    points = [row for row in calibration(told) if row["quantity"] == POINTS]
+    points = [row for row in calibration_rows(told) if row["quantity"] == POINTS]
     assert [(row["hands"], row["predicted"], row["observed"]) for row in points] == [
         (6, 4.0, 2.5)
     ] * 2

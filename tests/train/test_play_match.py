@@ -17,7 +17,7 @@ from ohhell_env.pictures.page import replay_page
 from ohhell_env.records.record import load_record
 from ohhell_env.records.replay import check, replay
 from ohhell_train.play.advice import Adviser
-from ohhell_train.play.cli import farewell, seat_names, set_up
+from ohhell_train.play.cli import farewell, names_by_seat, set_up
 from ohhell_train.play.match import Match
 from ohhell_train.play.others import PlayerError
 from ohhell_train.play.sight import look
@@ -386,8 +386,8 @@ def test_hand_sizes_outside_the_schedule() -> None:
 
 def test_names_of_seats() -> None:
     rules = Rules.preset("oh_hell", 4)
-    assert seat_names(rules, 1, ["a", "b", "a"], []) == ["a 1", "You", "a 2", "b"]
-    assert seat_names(rules, 3, ["x"], ["Ann"]) == ["x 1", "x 2", "x 3", "Ann"]
-    assert seat_names(rules, 0, ["x"], ["A", "B", "C", "D"]) == ["A", "B", "C", "D"]
+    assert names_by_seat(rules, 1, ["a", "b", "a"], []) == ["a 1", "You", "a 2", "b"]
+    assert names_by_seat(rules, 3, ["x"], ["Ann"]) == ["x 1", "x 2", "x 3", "Ann"]
+    assert names_by_seat(rules, 0, ["x"], ["A", "B", "C", "D"]) == ["A", "B", "C", "D"]
     with pytest.raises(OhHellError, match="or 4, one for each seat; got 2"):
-        seat_names(rules, 0, ["x"], ["A", "B"])
+        names_by_seat(rules, 0, ["x"], ["A", "B"])

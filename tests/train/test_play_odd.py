@@ -23,7 +23,7 @@ from ohhell_env.records.record import load_record
 from ohhell_env.records.replay import replay
 from ohhell_train.play import panels
 from ohhell_train.play.app import PlayApp
-from ohhell_train.play.cli import seat_names
+from ohhell_train.play.cli import names_by_seat
 from ohhell_train.play.match import Match
 from ohhell_train.play.others import Others, PlayerError
 from ohhell_train.play.screens import SheetScreen, TextScreen
@@ -33,17 +33,17 @@ from tests.train.test_play_app import drive, legal, press, shown, table, until
 
 def test_names_with_numbers_stay_apart() -> None:
     rules = Rules.preset("oh_hell", 3)
-    called = seat_names(rules, 0, ["random"], ["random 1"])
+    called = names_by_seat(rules, 0, ["random"], ["random 1"])
     assert called == ["random 1", "random 2", "random 3"]
-    called = seat_names(rules, 0, ["x"], ["a", "a", "a 1"])
+    called = names_by_seat(rules, 0, ["x"], ["a", "a", "a 1"])
     assert called == ["a 2", "a 3", "a 1"]
 
 
 def test_nobody_else_is_called_you() -> None:
     rules = Rules.preset("oh_hell", 3)
-    assert seat_names(rules, 1, ["x"], ["A", "You", "B"]) == ["A", "You", "B"]
+    assert names_by_seat(rules, 1, ["x"], ["A", "You", "B"]) == ["A", "You", "B"]
     with pytest.raises(RulesError, match="--name: 'You' is you alone; give seat 2 a name"):
-        seat_names(rules, 1, ["x"], ["A", "B", "You"])
+        names_by_seat(rules, 1, ["x"], ["A", "B", "You"])
 
 
 def test_titles_are_only_text() -> None:

@@ -20,8 +20,8 @@ from ohhell_env.errors import OhHellError
 from ohhell_env.rules import Rules
 from ohhell_train import plots
 from ohhell_train.bidding.bids import BIDS
-from ohhell_train.bidding.calibration import CHANCE, POINTS, TRICKS, calibration, main_rows
-from ohhell_train.bidding.cli import look
+from ohhell_train.bidding.calibration import CHANCE, POINTS, TRICKS, calibration_rows, main_rows
+from ohhell_train.bidding.cli import bidding_report
 from ohhell_train.bidding.files import write_files
 from ohhell_train.bidding.report import Report
 from ohhell_train.bidding.shares import share
@@ -50,7 +50,7 @@ Drawn = list[tuple[float, float, float, float]]
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    return look("heuristic", "self", Deals(Rules.preset("oh_pshaw", 3), 5), 150)
+    return bidding_report("heuristic", "self", Deals(Rules.preset("oh_pshaw", 3), 5), 150)
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def marks(axes: Axes) -> list[float]:
 
 @pytest.mark.parametrize("size", [1, 5, 10])
 def test_one_hand_size_is_marked_by_a_whole_number(size: int) -> None:
-    report = look("random", "self", Deals(Rules.preset("oh_pshaw", 3), 5, size), 20)
+    report = bidding_report("random", "self", Deals(Rules.preset("oh_pshaw", 3), 5, size), 20)
     assert marks(plots.made_rates(report)) == [size]
     assert marks(plots.tricks_off(report)) == [size]
     for axes in (plots.made_rates(report, "seat"), plots.made_rates(report, "bid")):
@@ -297,7 +297,7 @@ def test_tricks_off_the_bid_by_entrant(results: Results) -> None:
 @pytest.mark.parametrize("quantity", [None, CHANCE, POINTS])
 def test_calibration(report: Report, quantity: str | None) -> None:
     axes = plots.bid_calibration(report, quantity)
-    own = main_rows(calibration(report.bids), quantity or CHANCE)
+    own = main_rows(calibration_rows(report.bids), quantity or CHANCE)
     expected = [(row["predicted"], row["observed"], row["low"], row["high"]) for row in own]
     assert np.allclose(drawn(axes)[0], expected)
     assert labels(axes) == ["as foretold", f"n = {sum(row['hands'] for row in own):,} bids"]

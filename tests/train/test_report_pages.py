@@ -29,7 +29,7 @@ from ohhell_train.tournament.pages.content import (
     labels,
     matrix,
     ranking,
-    standings,
+    standings_table,
     verdict,
 )
 from tests.train.players import RaisesSometimes
@@ -179,7 +179,7 @@ def test_markdown_shows_the_same_names_and_obeys_none(hostile: Results) -> None:
     for name in (SCRIPT, QUOTES, LONG):
         assert name in cells
     data = hostile.to_dict()
-    for table in (standings(data), matrix(data), comparisons(data)):
+    for table in (standings_table(data), matrix(data), comparisons(data)):
         for row in table.rows:
             assert all(cell.text in cells for cell in row)
 
@@ -194,7 +194,7 @@ def test_long_names_are_short_and_different() -> None:
 
 def test_standings_say_what_the_results_say(hostile: Results) -> None:
     data = hostile.to_dict()
-    table = standings(data)
+    table = standings_table(data)
     order = sorted(data["entrants"], key=lambda name: -data["entrants"][name]["difference"])
     assert [row[1].text for row in table.rows] == order == ranking(data)
     best, row = data["entrants"][order[0]], table.rows[0]
@@ -249,7 +249,7 @@ def test_a_disqualified_winner_is_named_as_such_at_once(hostile: Results) -> Non
 def test_games_have_wins_first_and_settlements_and_intervals_for_any_time(games: Results) -> None:
     data = games.to_dict()
     assert data["blocks"] < data["planned_blocks"]
-    heads = [column.heading for column in standings(data).columns]
+    heads = [column.heading for column in standings_table(data).columns]
     assert heads[2:7] == ["Wins", "Score", "Over the others", "Bids made", "Paid"]
     text = page_of(games)
     assert "at any look at all" in text

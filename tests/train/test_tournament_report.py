@@ -15,7 +15,7 @@ from rich.console import Console
 from ohhell_train.charts import MADE, OFF_BY, OFF_COLOURS
 from ohhell_train.tournament import Results, run_tournament
 from ohhell_train.tournament.pages import html_page, markdown_page, sample_games, write_pages
-from ohhell_train.tournament.pages.content import over, ranking, standings, verdict
+from ohhell_train.tournament.pages.content import over, ranking, standings_table, verdict
 from ohhell_train.tournament.pages.samples import _rivals
 from ohhell_train.tournament.pages.terminal import print_report
 from tests.train.players import Highest, Lowest, Raises
@@ -106,7 +106,7 @@ def test_all_reports_say_that_it_is_over_the_challenger() -> None:
     data = results.to_dict()
     pair = f"{-data['pairs']['random|heuristic']['difference']:+.2f}"
     wrong = f"{data['entrants']['heuristic']['difference']:+.2f}"
-    table = standings(data)
+    table = standings_table(data)
     column = [each.heading for each in table.columns].index("Over the challenger")
     assert table.rows[0][column].text.startswith(pair)
     assert table.rows[1][column].text == "–"
@@ -124,7 +124,7 @@ def test_without_a_challenger_nothing_is_new() -> None:
     data = play(("random", "heuristic"), None).to_dict()
     for name, row in data["entrants"].items():
         assert over(data, name) == (row["difference"], tuple(row["difference_ci95"]))
-    assert "Over the others" in [each.heading for each in standings(data).columns]
+    assert "Over the others" in [each.heading for each in standings_table(data).columns]
 
 
 def test_a_broken_challenger_has_its_report() -> None:

@@ -23,6 +23,7 @@ from ohhell_agents.two_part import TwoPartAgent
 from ohhell_agents.zoo import PREFIX
 from ohhell_env.errors import OhHellError, RulesError
 from ohhell_env.files import write_whole
+from ohhell_env.players import named_player
 from ohhell_env.rules import Rules, RulesLike, as_rules
 from ohhell_env.rules.explain import title
 from ohhell_env.rules.schedule import hand_sizes
@@ -94,11 +95,13 @@ def model_card(
     _check_free(out)
     command = _command(player, rules, players, deals, seed, recipe, name, out)
     use_one_thread()
-    with contextlib.closing(ohhell_agents.make(player, seed=seed)) as agent:
+    called, spec = named_player(player)
+    name = name or (called if called != spec else None)
+    with contextlib.closing(ohhell_agents.make(spec, seed=seed)) as agent:
         tables = _tables(agent, rules, players)
         for each in itertools.chain(*tables):
             begin(player, agent, each)  # what it cannot play is told before anything is played
-        text = written(agent, name or _name(player), tables, Measuring(deals, seed), recipe)
+        text = written(agent, name or _name(spec), tables, Measuring(deals, seed), recipe)
     text += f"\nWritten by\n\n```\n{command}\n```\n"
     try:
         write_whole(out, text)

@@ -55,7 +55,7 @@ class Settings(BaseModel):
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            raise RulesError(where + explained(cls, error)) from None
+            raise RulesError(where + mistakes_of(cls, error)) from None
 
     def to_yaml(self) -> str:
         """Returns the settings as YAML text that ``load`` reads back."""
@@ -90,7 +90,7 @@ def _put(values: dict[str, Any], key: str, value: Any) -> None:
     values[name] = value
 
 
-def explained(model: type[BaseModel], error: ValidationError) -> str:
+def mistakes_of(model: type[BaseModel], error: ValidationError) -> str:
     """Returns in one line what is wrong with settings."""
     return "; ".join(_explain(model, error))
 

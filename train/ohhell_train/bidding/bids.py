@@ -9,7 +9,7 @@ from ohhell_agents.value.players import make_keys
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import NUM_BIDS, Rows, engine_rows
 from ohhell_env.errors import RulesError, shown
-from ohhell_train.bidding.forecasts import Bidding, forecasts_of
+from ohhell_train.bidding.forecasts import BidPositions, forecasts_of
 from ohhell_train.tournament.entrants import Entrant
 from ohhell_train.tournament.tables import Blocks, Deals, play_blocks, play_pairing
 
@@ -86,7 +86,7 @@ def _play(
     found = tables.bids_of(asked)
     if foretold:
         words = np.where(asked, one.word, (field or one).word)
-        bidding = Bidding(deals, tables.dealt, tables.bids, asked, tables.keys(words))
+        bidding = BidPositions(deals, tables.dealt, tables.bids, asked, tables.keys(words))
         for name, values in forecasts_of(one, bidding).items():
             found[name] = values
     return found

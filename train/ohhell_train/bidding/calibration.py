@@ -21,7 +21,7 @@ ALL = ""
 Floats = NDArray[np.float64]
 
 
-def calibration(bids: Rows) -> list[dict[str, Any]]:
+def calibration_rows(bids: Rows) -> list[dict[str, Any]]:
     """Returns what was foretold and what happened, in bins.
 
     Args:
@@ -46,7 +46,7 @@ def mean_gap(rows: list[dict[str, Any]], quantity: str) -> tuple[float, int] | N
     """Returns the mean distance of what was foretold from what happened.
 
     Args:
-        rows: As ``calibration`` returns them.
+        rows: As ``calibration_rows`` returns them.
         quantity: ``CHANCE``, ``POINTS`` (over the bins of all hand sizes) or ``TRICKS``.
 
     Returns:

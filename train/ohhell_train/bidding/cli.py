@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from ohhell_env.errors import RulesError
+from ohhell_env.players import named_player
 from ohhell_env.rules import as_rules
 from ohhell_train.bidding.bids import play_bids
 from ohhell_train.bidding.files import check_free, write_files
@@ -82,7 +83,7 @@ def bidding(
     table = Deals(as_rules(rules, players), seed, hand_size)
     check_free(out)
     use_one_thread()
-    report = look(player, field, table, deals, least)
+    report = bidding_report(player, field, table, deals, least)
     files = report.files()
     write_files(out, files)
     console = Console()
@@ -101,7 +102,7 @@ def checked(**values: Any) -> TournamentConfig:
     return TournamentConfig.load(None, given)
 
 
-def look(player: Any, field: Any, deals: Deals, count: int, least: int = 5) -> Report:
+def bidding_report(player: Any, field: Any, deals: Deals, count: int, least: int = 5) -> Report:
     """Plays deals and returns a player's bids, with all that is to be told of them.
 
     Args:
@@ -112,10 +113,12 @@ def look(player: Any, field: Any, deals: Deals, count: int, least: int = 5) -> R
         least: Hands that a row of the bidding table needs.
     """
     alone = field != SELF
-    given = [("player", player), ("field", field if alone else "random")]
+    named = named_player(player)
+    given = [("player", named.player), ("field", field if alone else "random")]
     one, others = make_entrants(given, deals.rules, deals.seed)
     with contextlib.closing(one), contextlib.closing(others):
         bids = play_bids(deals, one, others if alone else None, count)
-    name, company = (each if isinstance(each, str) else each.kind for each in (player, field))
+    name = named.name if isinstance(player, str) else player.kind
+    opponents = field if isinstance(field, str) else field.kind
     options = deals.hand_size, count, deals.seed, least, one.faults
-    return Report(bids, deals.rules, name, company, *options)
+    return Report(bids, deals.rules, name, opponents, *options)

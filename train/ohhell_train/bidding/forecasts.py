@@ -16,7 +16,7 @@ from ohhell_train.tournament.entrants import Entrant
 from ohhell_train.tournament.tables import Deals
 
 
-class Bidding(NamedTuple):
+class BidPositions(NamedTuple):
     """Tables whose bidding is gone through again, as it was."""
 
     deals: Deals
@@ -35,7 +35,7 @@ def can_tell(player: Any) -> bool:
     return isinstance(player, Agent) and callable(getattr(player, "explain", None))
 
 
-def forecasts_of(one: Entrant, bidding: Bidding) -> dict[str, NDArray[np.float64]]:
+def forecasts_of(one: Entrant, bidding: BidPositions) -> dict[str, NDArray[np.float64]]:
     """Returns what a player expected of its bids.
 
     Bids that the rules left no choice about are not asked for.
@@ -74,7 +74,7 @@ class _Told(NamedTuple):
 
 
 def _thoughts(
-    one: Entrant, bidding: Bidding, games: Rows, wanted: NDArray[np.bool_]
+    one: Entrant, bidding: BidPositions, games: Rows, wanted: NDArray[np.bool_]
 ) -> list[tuple[int, tuple[Thought, str]]]:
     """Returns what the player thinks of the bids that were made at some tables, and in what."""
     tables = np.flatnonzero(wanted)

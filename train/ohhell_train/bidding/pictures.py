@@ -20,7 +20,7 @@ _SETTINGS: dict[Any, Any] = {"font.size": 10.0, "text.parse_math": False}
 CalibrationRows = Sequence[dict[str, Any]]
 
 
-def made_rates(bids: Rows, title: str) -> bytes:
+def draw_made_rates(bids: Rows, title: str) -> bytes:
     """Returns how often bids are made, by hand size and by bid, with 95 % intervals."""
 
     def draw(figure: Figure) -> None:
@@ -31,7 +31,7 @@ def made_rates(bids: Rows, title: str) -> bytes:
     return _drawn(title, draw)
 
 
-def tricks(bids: Rows, title: str) -> bytes:
+def draw_tricks(bids: Rows, title: str) -> bytes:
     """Returns the tricks won by bid, and how far off the bids are, by hand size."""
 
     def draw(figure: Figure) -> None:
@@ -42,11 +42,11 @@ def tricks(bids: Rows, title: str) -> bytes:
     return _drawn(title, draw)
 
 
-def calibration(rows: CalibrationRows, title: str) -> bytes:
+def draw_calibration(rows: CalibrationRows, title: str) -> bytes:
     """Returns what was foretold against what happened, a panel for each kind of forecast.
 
     Args:
-        rows: As ``calibration.calibration`` returns them; at least one.
+        rows: As ``calibration_rows`` returns them; at least one.
         title: Of the picture.
     """
     kinds = [kind for kind in (CHANCE, POINTS, TRICKS) if main_rows(rows, kind)]

@@ -60,11 +60,11 @@ class Report:
         found["bids.csv"] = as_csv(bids_by_place(self.bids))
         if hands := bidding_table(self.bids, self.rules, self.least):
             found["hands.csv"] = as_csv(hands)
-        found["made_rates.png"] = pictures.made_rates(self.bids, self.headline())
-        found["tricks.png"] = pictures.tricks(self.bids, self.headline())
-        if rows := foretold.calibration(self.bids):
+        found["made_rates.png"] = pictures.draw_made_rates(self.bids, self.headline())
+        found["tricks.png"] = pictures.draw_tricks(self.bids, self.headline())
+        if rows := foretold.calibration_rows(self.bids):
             found["calibration.csv"] = as_csv(rows)
-            found["calibration.png"] = pictures.calibration(rows, self.headline())
+            found["calibration.png"] = pictures.draw_calibration(rows, self.headline())
         return found
 
     def show(self, console: Console) -> None:
@@ -110,7 +110,7 @@ class Report:
 
     def _forecasts(self) -> list[str]:
         """Returns how good the forecasts are, a line each."""
-        rows = foretold.calibration(self.bids)
+        rows = foretold.calibration_rows(self.bids)
         words = {
             foretold.CHANCE: ("chances to make the bid", "{:.1%}"),
             foretold.POINTS: ("expected points", "{:.2f} points"),

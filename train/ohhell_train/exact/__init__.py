@@ -10,6 +10,6 @@ hands our game to OpenSpiel, which measures how far a player is from optimal in 
 
 from __future__ import annotations
 
-from ohhell_train.exact.one_card import Solution, Standing, solve, value_of
+from ohhell_train.exact.one_card import OneCardResult, Solution, solve, value_of
 
-__all__ = ["Solution", "Standing", "solve", "value_of"]
+__all__ = ["OneCardResult", "Solution", "solve", "value_of"]

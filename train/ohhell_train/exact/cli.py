@@ -10,6 +10,7 @@ import typer
 import ohhell_agents
 from ohhell_env.cli.rules import parse_changes
 from ohhell_env.errors import RulesError
+from ohhell_env.players import named_player
 from ohhell_env.rules import Rules, as_rules
 from ohhell_env.rules.explain import title
 from ohhell_train.exact.one_card import solve, value_of
@@ -50,19 +51,19 @@ def exact(
 def _one_card(names: Sequence[str], rules: Rules, seed: int) -> None:
     print(f"One-card deals of {title(rules)}: points, eldest to dealer")
     print(_line("the best bids", solve(rules).values))
-    for name in names:
-        standing = value_of(name, rules, seed=seed)
-        print(f"{name} loses {standing.loss:.4f} a deal; NashConv {standing.nash_conv:.4f}")
-        print(_line("  among best bidders", standing.among_best))
-        print(_line("  among its own kind", standing.among_own))
-        print(_line("  best reply to its kind", standing.best_reply))
+    for name, player in map(named_player, names):
+        found = value_of(player, rules, seed=seed)
+        print(f"{name} loses {found.loss:.4f} a deal; NashConv {found.nash_conv:.4f}")
+        print(_line("  among best bidders", found.among_best))
+        print(_line("  among its own kind", found.among_own))
+        print(_line("  best reply to its kind", found.best_reply))
 
 
 def _tiny(names: Sequence[str], rules: Rules, hand_size: int | None, seed: int) -> None:
     from ohhell_train.exact.tiny import nash_conv
 
-    for name in names:
-        with ohhell_agents.make(name, seed=seed) as agent:
+    for name, player in map(named_player, names):
+        with ohhell_agents.make(player, seed=seed) as agent:
             print(f"{name}: NashConv {nash_conv(agent, rules, hand_size):.4f}")
 
 

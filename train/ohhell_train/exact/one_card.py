@@ -71,7 +71,7 @@ class Solution:
 
 
 @dataclass(frozen=True)
-class Standing:
+class OneCardResult:
     """What a player makes of one-card deals, by place in the bidding from eldest to dealer."""
 
     best: tuple[float, ...]
@@ -118,7 +118,7 @@ def solve(rules: RulesLike, players: int | None = None) -> Solution:
 
 def value_of(
     agent: Agent | str, rules: RulesLike, players: int | None = None, seed: int = 1
-) -> Standing:
+) -> OneCardResult:
     """Measures a player in one-card deals: in each seat among best bidders, and among its own kind.
 
     The player is asked for its bid in every situation that can come up, once; that is exact for a
@@ -141,7 +141,7 @@ def value_of(
         return _standing(made, rules)
 
 
-def _standing(agent: Agent, rules: Rules) -> Standing:
+def _standing(agent: Agent, rules: Rules) -> OneCardResult:
     best = solve(rules)
     table = _Table(beginnings(rules))
     asked = AskedBids(agent, table.deals)
@@ -157,7 +157,7 @@ def _standing(agent: Agent, rules: Rules) -> Standing:
         own[:, place, : 1 << place] = bids
         among_own.append(worth.of(bids))
         best_reply.append(worth.of(worth.best()))
-    return Standing(best.values, tuple(among_best), tuple(among_own), tuple(best_reply))
+    return OneCardResult(best.values, tuple(among_best), tuple(among_own), tuple(best_reply))
 
 
 @dataclass(frozen=True)

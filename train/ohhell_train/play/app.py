@@ -110,10 +110,10 @@ class PlayApp(App[None]):
         match = self.match
         sight, names = match.sight, match.names
         parts = {
-            "title": panels.title(sight, match.practice),
+            "title": panels.table_title(sight, match.practice),
             "seats": panels.seats(sight, names),
             "trick": panels.trick(sight, names, match.last_trick),
-            "hand": panels.hand(sight),
+            "hand": panels.hand_panel(sight),
             "bids": panels.bids(sight),
             "message": self._message(),
         }

@@ -23,6 +23,7 @@ from ohhell_env.envs.arguments import check_seat
 from ohhell_env.errors import OhHellError, RulesError, shown
 from ohhell_env.extras import what_is_missing
 from ohhell_env.game import Game
+from ohhell_env.players import named_player
 from ohhell_env.rules import Rules, as_rules
 from ohhell_train.play.advice import Adviser
 from ohhell_train.play.match import Match
@@ -143,12 +144,13 @@ def set_up(
         )
     if hand_size is not None and episode == "game":
         raise RulesError("--hand-size is for a single deal; add --episode deal")
-    called = seat_names(rules, seat, against, names)
+    players = [named_player(each) for each in against]
+    called = names_by_seat(rules, seat, [each.name for each in players], names)
     if record is not None and record.exists():
         raise OhHellError(f"--record: {str(record)!r} is there already; name a new file")
     game = Game(rules, seed, episode, hand_size)
     with contextlib.ExitStack() as undone:
-        others = Others(against, rules, seat, hand_size)
+        others = Others([each.player for each in players], rules, seat, hand_size)
         undone.callback(others.close)
         hints = Adviser(adviser, rules, seat, (game.seed or 0), hand_size)
         undone.callback(hints.close)
@@ -157,7 +159,9 @@ def set_up(
     return match
 
 
-def seat_names(rules: Rules, seat: int, against: Sequence[str], names: Sequence[str]) -> list[str]:
+def names_by_seat(
+    rules: Rules, seat: int, against: Sequence[str], names: Sequence[str]
+) -> list[str]:
     """Returns a name for each seat, different for each.
 
     Raises:

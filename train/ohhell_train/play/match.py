@@ -19,14 +19,14 @@ from ohhell_env.records.thoughts import Thought
 from ohhell_env.rules.explain import explain
 from ohhell_train.play.advice import Advice, Adviser, Observation
 from ohhell_train.play.others import Others, Question
-from ohhell_train.play.sight import Sight, look
+from ohhell_train.play.sight import PersonView, person_view
 from ohhell_train.play.telling import (
     SheetRow,
     Trick,
     final,
     last_trick,
     opening,
-    settled,
+    paid_line,
     sheet_row,
     tell,
 )
@@ -80,7 +80,7 @@ class Match:
         self.trouble = ""
         """Why the record could not be written; empty where all is well."""
         others.begin()
-        self.sight: Sight = look(game, seat)
+        self.sight: PersonView = person_view(game, seat)
         self.events: list[str] = [opening(self.sight, self.names)]
         """What happened, a line for each event."""
         if record is not None:
@@ -175,7 +175,7 @@ class Match:
         self.game.apply(action)
         self._question = None
         self.moves += 1
-        self.sight = look(self.game, self.seat)
+        self.sight = person_view(self.game, self.seat)
         ended = None
         if len(self.game.finished_deals) > len(self.sheet):
             batch.step_one(scored.state, scored.compiled, action)  # deals nothing after it
@@ -183,7 +183,7 @@ class Match:
             ended = self.game.finished_deals[-1], self.sheet[-1]
         self.events += tell(before, self.sight, self.names, ended)
         if self.over:
-            self.events += settled(self.game.settlement(), self.names)
+            self.events += paid_line(self.game.settlement(), self.names)
             self.events.append(final(self.game.scores, self.game.winners(), self.names))
         if ended is not None:
             self.save()
@@ -240,7 +240,7 @@ class Match:
         self._question = None
         del self.events[kept.events :]
         self._thoughts = {m: told for m, told in self._thoughts.items() if m <= self.moves}
-        self.sight = look(self.game, self.seat)
+        self.sight = person_view(self.game, self.seat)
         del self.sheet[len(self.game.finished_deals) :]
         return True
 

@@ -1,4 +1,4 @@
-"""The parts of the table as text: what ``app.py`` shows and ``plain.py`` prints of a ``Sight``."""
+"""The parts of the table as text: what ``app.py`` shows and ``plain.py`` prints."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ohhell_env.pictures.faces import symbol
 from ohhell_env.rules import Rules
 from ohhell_env.rules.explain import explain_sections
 from ohhell_env.rules.phrases import suit_word
-from ohhell_train.play.sight import Choice, Sight
+from ohhell_train.play.sight import Choice, PersonView
 from ohhell_train.play.telling import Trick, did, needs, roles, trump_words
 
 _NAME = 13
@@ -28,7 +28,7 @@ def card(name: str, pack: Pack, style: str = "") -> tuple[str, str]:
     return name, f"{_SUIT_STYLES[pack.suits.index(name[1])]} {style}".strip()
 
 
-def title(sight: Sight, practice: bool) -> Content:
+def table_title(sight: PersonView, practice: bool) -> Content:
     """Returns the two lines above the table."""
     table = sight.table
     turned = f" ({table.turned} turned)" if table.turned else ""
@@ -40,7 +40,7 @@ def title(sight: Sight, practice: bool) -> Content:
     )
 
 
-def seats(sight: Sight, names: Sequence[str]) -> Content:
+def seats(sight: PersonView, names: Sequence[str]) -> Content:
     """Returns a line for each seat: bid, tricks won, what it needs, score, and its part."""
     head = f"  {'':<{_NAME}} bid won needs   score"
     lines = [Content.styled(head, _FAINT)]
@@ -48,7 +48,7 @@ def seats(sight: Sight, names: Sequence[str]) -> Content:
     return Content("\n").join(lines)
 
 
-def _seat(sight: Sight, seat: int, name: str) -> Content:
+def _seat(sight: PersonView, seat: int, name: str) -> Content:
     table = sight.table
     bid = table.bids[seat]
     acts = seat == table.actor
@@ -83,7 +83,7 @@ def padded(name: str) -> str:
     return set_cell_size(short(name), _NAME)
 
 
-def trick(sight: Sight, names: Sequence[str], last: Trick | None) -> Content:
+def trick(sight: PersonView, names: Sequence[str], last: Trick | None) -> Content:
     """Returns the trick on the table, or the last one until a card is led to the next."""
     table = sight.table
     if table.trick:
@@ -95,7 +95,7 @@ def trick(sight: Sight, names: Sequence[str], last: Trick | None) -> Content:
     return finished_trick(sight, names, last)
 
 
-def finished_trick(sight: Sight, names: Sequence[str], last: Trick) -> Content:
+def finished_trick(sight: PersonView, names: Sequence[str], last: Trick) -> Content:
     """Returns a finished trick."""
     head = f"{did(names, last.winner, 'win')} trick {last.number + 1}"
     lines = [Content.styled(head, _STRONG)]
@@ -103,7 +103,7 @@ def finished_trick(sight: Sight, names: Sequence[str], last: Trick) -> Content:
 
 
 def _cards(
-    sight: Sight, names: Sequence[str], plays: Sequence[tuple[int, str]], best: int
+    sight: PersonView, names: Sequence[str], plays: Sequence[tuple[int, str]], best: int
 ) -> list[Content]:
     pack = sight.table.rules.pack
     return [
@@ -117,7 +117,7 @@ def _cards(
     ]
 
 
-def hand(sight: Sight) -> Content:
+def hand_panel(sight: PersonView) -> Content:
     """Returns the own hand, a line for each suit; keys stand before what may be played."""
     pack = sight.table.rules.pack
     playing = sight.mine and not sight.table.bidding
@@ -142,7 +142,7 @@ def _held(choice: Choice, pack: Pack, playing: bool) -> Content:
     return Content.assemble(key, face, " ").stylize(link, 0, len(choice.name) + 2)
 
 
-def bids(sight: Sight) -> Content:
+def bids(sight: PersonView) -> Content:
     """Returns the bids; a forbidden one stands in brackets."""
     if not sight.bids:
         return Content("")
@@ -167,7 +167,7 @@ def rules_page(rules: Rules) -> str:
     return "\n".join(lines)
 
 
-def asked(sight: Sight, names: Sequence[str]) -> str:
+def asked(sight: PersonView, names: Sequence[str]) -> str:
     """Returns in words who is to do what."""
     table = sight.table
     if table.over:

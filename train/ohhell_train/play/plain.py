@@ -10,7 +10,7 @@ from ohhell_env.errors import OhHellError, shown
 from ohhell_env.rules.phrases import suit_word
 from ohhell_train.play.match import Match
 from ohhell_train.play.others import PlayerError
-from ohhell_train.play.sight import Choice, Sight
+from ohhell_train.play.sight import Choice, PersonView
 from ohhell_train.play.telling import needs, result, roles, trick_line
 
 HELP = (
@@ -158,7 +158,7 @@ class PlainGame:
                 self._write(f"  {name}: {result(row, seat)}")
 
 
-def situation(sight: Sight, names: Sequence[str]) -> list[str]:
+def situation(sight: PersonView, names: Sequence[str]) -> list[str]:
     """Returns what the person sees before a decision, in lines."""
     table = sight.table
     seen = [(seat, cards) for seat, cards in table.hands.items() if seat != sight.seat]
@@ -170,6 +170,6 @@ def situation(sight: Sight, names: Sequence[str]) -> list[str]:
     return [textwrap.fill(line, 100, subsequent_indent="  ") for line in lines]
 
 
-def _suit(sight: Sight, suit: Sequence[Choice]) -> str:
+def _suit(sight: PersonView, suit: Sequence[Choice]) -> str:
     word = suit_word(suit[0].name[1], sight.table.rules.pack)
     return f"{word} {' '.join(choice.name for choice in suit)}"

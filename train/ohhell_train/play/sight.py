@@ -1,4 +1,4 @@
-"""``Sight``: all that the person at the table may see and do; made from its seat's observation.
+"""``PersonView``: all that the person at the table may see and do, from their seat's observation.
 
 The faces know nothing but this, so that hidden cards cannot reach them.
 """
@@ -45,7 +45,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Sight:
+class PersonView:
     """The table as the person sees it."""
 
     table: TableView
@@ -84,7 +84,7 @@ def observe(game: Game, layout: Layout, seat: int) -> tuple[NDArray[np.int8], ND
     return buffers[0][: layout.length].copy(), buffers[1][: layout.num_actions].copy()
 
 
-def look(game: Game, seat: int) -> Sight:
+def person_view(game: Game, seat: int) -> PersonView:
     """Returns the table as a seat sees it."""
     layout = layout_of(game.rules, "default", game.chosen_size)
     view = decode(observe(game, layout, seat)[0], game.rules)
@@ -94,7 +94,7 @@ def look(game: Game, seat: int) -> Sight:
     def absolute(distance: int) -> int:
         return (seat + distance) % game.players
 
-    return Sight(
+    return PersonView(
         table=table,
         seat=seat,
         mine=mine,

@@ -16,7 +16,7 @@ from ohhell_env.game import Game
 from ohhell_env.pictures.faces import suit_name, symbol
 from ohhell_env.rules import Rules
 from ohhell_env.rules.phrases import suit_word
-from ohhell_train.play.sight import Play, Sight
+from ohhell_train.play.sight import PersonView, Play
 
 YOU = "You"
 """What the person is called who gives no name."""
@@ -83,7 +83,7 @@ def trump_words(trump: str, rules: Rules) -> str:
     return words.get(trump) or suit_name(trump, rules.pack)
 
 
-def last_trick(sight: Sight, rows: Sequence[SheetRow]) -> Trick | None:
+def last_trick(sight: PersonView, rows: Sequence[SheetRow]) -> Trick | None:
     """Returns the trick that was finished last; of the deal before at the beginning of a deal."""
     done = sight.table.trick_number
     if not done or sight.leader is None:
@@ -98,7 +98,7 @@ def trick_line(trick: Trick, names: Sequence[str]) -> str:
     return f"Trick {trick.number + 1}: {cards}; {did(names, trick.winner, 'win')} it"
 
 
-def opening(sight: Sight, names: Sequence[str]) -> str:
+def opening(sight: PersonView, names: Sequence[str]) -> str:
     """Returns the line that opens a deal."""
     table = sight.table
     turned = f" ({table.turned} turned)" if table.turned else ""
@@ -108,7 +108,10 @@ def opening(sight: Sight, names: Sequence[str]) -> str:
 
 
 def tell(
-    before: Sight, after: Sight, names: Sequence[str], ended: tuple[dict[str, Any], SheetRow] | None
+    before: PersonView,
+    after: PersonView,
+    names: Sequence[str],
+    ended: tuple[dict[str, Any], SheetRow] | None,
 ) -> Iterator[str]:
     """Yields a line for each event of one move.
 
@@ -134,18 +137,18 @@ def tell(
         yield f"{did(names, after.leader, 'win')} trick {after.table.trick_number}"
 
 
-def _bids(before: Sight, bids: dict[int, int], names: Sequence[str]) -> Iterator[str]:
+def _bids(before: PersonView, bids: dict[int, int], names: Sequence[str]) -> Iterator[str]:
     for seat in _in_turn(before):
         if seat in bids and before.table.bids[seat] is None:
             yield f"{did(names, seat, 'bid')} {bids[seat]}"
 
 
-def _in_turn(sight: Sight) -> Iterator[int]:
+def _in_turn(sight: PersonView) -> Iterator[int]:
     players = sight.table.rules.players
     return ((sight.eldest + place) % players for place in range(players))
 
 
-def _plays(before: Sight, plays: Sequence[Play], names: Sequence[str]) -> Iterator[str]:
+def _plays(before: PersonView, plays: Sequence[Play], names: Sequence[str]) -> Iterator[str]:
     players = before.table.rules.players
     for place in range(len(before.plays), len(plays)):
         seat, card = plays[place]
@@ -153,7 +156,7 @@ def _plays(before: Sight, plays: Sequence[Play], names: Sequence[str]) -> Iterat
 
 
 def _end_of_deal(
-    before: Sight, names: Sequence[str], deal: dict[str, Any], row: SheetRow
+    before: PersonView, names: Sequence[str], deal: dict[str, Any], row: SheetRow
 ) -> Iterator[str]:
     yield from _bids(before, dict(deal["bids"]), names)
     plays = [(seat, card) for trick in deal["tricks"] for seat, card in trick]
@@ -183,13 +186,13 @@ def needs(needed: int | None) -> str:
     return "no more" if needed == 0 else f"{-needed} over"
 
 
-def roles(sight: Sight, seat: int) -> list[str]:
+def roles(sight: PersonView, seat: int) -> list[str]:
     """Returns what a seat is in the deal, in words."""
     found = ["dealer"] * (seat == sight.table.dealer) + ["eldest"] * (seat == sight.eldest)
     return found + ["leads"] * (seat == sight.leader and not sight.table.over)
 
 
-def settled(paid: Sequence[float], names: Sequence[str]) -> Iterator[str]:
+def paid_line(paid: Sequence[float], names: Sequence[str]) -> Iterator[str]:
     """Yields the line that tells what is paid at the end of a game, if anything is."""
     if any(paid):
         shares = (f"{name} {share:+g}" for name, share in zip(names, paid, strict=True))

@@ -14,7 +14,7 @@ import numpy as np
 from ohhell_agents.saved import is_there
 from ohhell_env.errors import OhHellError, shown, shown_path
 from ohhell_env.files import read_text
-from ohhell_train.bidding.calibration import calibration
+from ohhell_train.bidding.calibration import calibration_rows
 from ohhell_train.bidding.tables import bids_by_place
 from ohhell_train.tournament.analysis.results import RESULTS
 
@@ -101,7 +101,7 @@ def calibration_table(source: Any) -> list[dict[str, Any]]:
     if isinstance(source, str | Path):
         return _numbers(Path(source), CALIBRATION_TABLE, _FORETOLD, ("quantity", "hand_size"))
     if not isinstance(source, list):
-        return calibration(bids_rows(source))
+        return calibration_rows(bids_rows(source))
     wanted = {"quantity", "hand_size", *_FORETOLD}
     if not all(isinstance(row, dict) and row.keys() >= wanted for row in source):
         raise OhHellError(
@@ -119,8 +119,8 @@ def bids_rows(source: Any) -> Any:
     rows = getattr(source, "bids", source)
     if not isinstance(rows, np.ndarray) or "points_if_made" not in (rows.dtype.names or ()):
         raise OhHellError(
-            "a player's bids are wanted (what ohhell_train.bidding.cli.look returns), got "
-            f"{type(source).__name__}"
+            "a player's bids are wanted, as ohhell_train.bidding.cli.bidding_report returns them; "
+            f"got {type(source).__name__}"
         )
     if not len(rows):
         raise OhHellError("a player's bids are wanted, got none")

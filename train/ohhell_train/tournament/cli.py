@@ -25,7 +25,7 @@ from ohhell_train.tournament.analysis.standings import Failing, Standings
 from ohhell_train.tournament.config import TournamentConfig
 from ohhell_train.tournament.executors import watch
 from ohhell_train.tournament.executors.processes import use_one_thread
-from ohhell_train.tournament.pages.terminal import print_report
+from ohhell_train.tournament.pages.terminal import labels, print_report
 from ohhell_train.tournament.runner import run_tournament
 from ohhell_train.tournament.store import STORE
 
@@ -234,7 +234,9 @@ class _Progress:
 
     def _line(self, standings: Standings) -> str:
         """Returns the progress in one line, for logs."""
-        best = ", ".join(f"{s.name} {s.difference:+.2f}" for s in standings.now()[:3])
+        now = standings.now()
+        short = labels(each.name for each in now)
+        best = ", ".join(f"{short[each.name]} {each.difference:+.2f}" for each in now[:3])
         share = standings.done / standings.total
         return f"{share:.0%}, {self._time_left(standings)}; {best}"
 
@@ -290,7 +292,9 @@ def _live_table(standings: Standings) -> Table:
     table.add_column("so far", overflow="ellipsis", no_wrap=True, min_width=12)
     for heading in ("over the others", "±", "blocks"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for each in standings.now()[:_SHOWN]:
+    now = standings.now()
+    short = labels((each.name for each in now), 20)
+    for each in now[:_SHOWN]:
         half = "" if each.half_width is None else f"{each.half_width:.2f}"
-        table.add_row(each.name, f"{each.difference:+.2f}", half, f"{each.blocks:,}")
+        table.add_row(short[each.name], f"{each.difference:+.2f}", half, f"{each.blocks:,}")
     return table

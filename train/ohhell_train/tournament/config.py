@@ -15,7 +15,7 @@ from ohhell_env.players import NamedPlayer, named_player
 from ohhell_env.rules import Rules, RulesLike, as_rules
 from ohhell_env.rules.checks import MAX_PLAYERS, MIN_PLAYERS
 from ohhell_env.rules.schedule import MAX_HAND_SIZE
-from ohhell_train.settings import Settings, explained
+from ohhell_train.settings import Settings, mistakes_of
 
 MOST_BLOCKS = 10_000_000
 """Blocks of one tournament at most."""
@@ -111,7 +111,7 @@ class TournamentConfig(Settings):
             try:
                 super().__init__(**values)
             except ValidationError as error:
-                raise RulesError(explained(type(self), error)) from None
+                raise RulesError(mistakes_of(type(self), error)) from None
 
     @field_validator(
         "players", "hand_size", "deals", "seed", "stop", "unit", "workers", mode="before"

@@ -79,10 +79,11 @@ def _digest(path: Path) -> str:
     return whole.hexdigest()
 
 
-def differences(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
+def named_differences(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
     """Returns what differs between two nested dictionaries, one phrase each.
 
-    >>> differences({"seed": 5, "rules": {"players": 4}}, {"seed": 6, "rules": {"players": 4}})
+    >>> rules = {"players": 4}
+    >>> named_differences({"seed": 5, "rules": rules}, {"seed": 6, "rules": rules})
     ['seed is 5 there, 6 here']
     """
     left, right = dict(_flat(there)), dict(_flat(here))

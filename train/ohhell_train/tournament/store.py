@@ -24,7 +24,7 @@ from ohhell_env.rules import Rules
 from ohhell_train.tournament.analysis.figures import sums_by_entrant
 from ohhell_train.tournament.design import DRAWN, MIXED
 from ohhell_train.tournament.entrants import MOST_ENTRANTS
-from ohhell_train.tournament.identity import differences
+from ohhell_train.tournament.identity import named_differences
 from ohhell_train.tournament.tables import Blocks, Deals, Inside
 from ohhell_train.tournament.units import Asked, Part, Unit
 
@@ -161,7 +161,7 @@ class Store:
         if not isinstance(played, int):
             raise self._damaged(f"its number of blocks is {shown(played)}")
         there["blocks"] = max(blocks, played)
-        found = differences(there, about | {"format": FORMAT, "blocks": blocks})
+        found = named_differences(there, about | {"format": FORMAT, "blocks": blocks})
         new = sorted(set(entrants) - set(self.entrants))
         if about["design"] == MIXED and self.entrants and new:
             found.append(

@@ -14,10 +14,8 @@ from ohhell_env.errors import RulesError
 from ohhell_env.rules import Rules
 from ohhell_env.rules.explain import title as rules_title
 from ohhell_env.rules.variants import VARIANTS
-from ohhell_train.tournament.pages.terminal import headline, over, ranking, rating_text
+from ohhell_train.tournament.pages.terminal import headline, labels, over, ranking, rating_text
 
-LONGEST_NAME = 32
-"""Longer names are shortened, but for the standings, which have them whole."""
 NOTHING = "–"
 ERROR = 0.05
 """Chance of an error at which a difference counts as settled, of all comparisons together."""
@@ -50,7 +48,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """Cells under headings. The column ``head`` names the row."""
 
     caption: str
@@ -65,32 +63,12 @@ def columns(numbers: Iterable[str], *words: str) -> list[Column]:
     return [Column(word, text=True) for word in words] + [Column(number) for number in numbers]
 
 
-def labels(names: Iterable[str]) -> dict[str, str]:
-    """Returns for each name one that is short enough for a table, different for each.
-
-    The order of the names plays no part.
-    """
-    names = sorted(names)
-    found: dict[str, str] = {}
-    taken = {name for name in names if len(name) <= LONGEST_NAME}
-    for number, name in enumerate(names, start=1):
-        label = name
-        if len(name) > LONGEST_NAME:
-            end = f"… ({number})"
-            label = name[: LONGEST_NAME - len(end)] + end
-            while label in taken:
-                label += "'"
-        taken.add(label)
-        found[name] = label
-    return found
-
-
 def the_title(data: Data) -> str:
     """Returns the title of a report whose writer gave it none."""
     return f"Tournament: {rules_title(Rules.from_dict(data['rules']))}"
 
 
-def facts(data: Data) -> list[tuple[str, str]]:
+def what_was_played(data: Data) -> list[tuple[str, str]]:
     """Returns what was played, as terms and what they are here."""
     game, count = data["episode"] == "game", len(data["entrants"])
     what = "game" if game else "deal"
@@ -185,7 +163,7 @@ def half(ci95: Sequence[float] | None, digits: int = 2) -> str:
     return "" if ci95 is None else f" ± {(ci95[1] - ci95[0]) / 2:.{digits}f}"
 
 
-def standings(data: Data) -> Table:
+def standings_table(data: Data) -> ReportTable:
     """Returns the table of all entrants, the best first."""
     game = data["episode"] == "game"
     found = [Column("#"), Column("Entrant", text=True)]
@@ -209,7 +187,7 @@ def standings(data: Data) -> Table:
     caption = f"Standings, by {_points(data)} over {whom}; ± is half a 95\u00a0% interval"
     order = ranking(data)
     rows = [_standing(data, place, name, game, paid) for place, name in enumerate(order, start=1)]
-    return Table(caption, found, rows, head=1, kind="standings")
+    return ReportTable(caption, found, rows, head=1, kind="standings")
 
 
 def _over_column(data: Data) -> Column:
@@ -255,7 +233,7 @@ def _percent_half(ci95: Sequence[float] | None) -> str:
     return "" if ci95 is None else f" ± {50 * (ci95[1] - ci95[0]):.1f}"
 
 
-def matrix(data: Data) -> Table:
+def matrix(data: Data) -> ReportTable:
     """Returns who gained how much against whom; the column's entrant is named by its number."""
     order, short = ranking(data), labels(data["entrants"])
     over = "less the column's, at tables of both"
@@ -274,7 +252,7 @@ def matrix(data: Data) -> Table:
         f"{_points(data).capitalize()} of the row's entrant, {over}; ± is half a 95\u00a0% "
         "interval. In brackets: inside the noise"
     )
-    return Table(caption, [Column("Entrant", text=True), *heads], rows, kind="matrix")
+    return ReportTable(caption, [Column("Entrant", text=True), *heads], rows, kind="matrix")
 
 
 def _met(data: Data, one: str, other: str, largest: float) -> Cell:
@@ -289,7 +267,7 @@ def _met(data: Data, one: str, other: str, largest: float) -> Cell:
     return Cell(text, f"{'ahead' if value > 0.0 else 'behind'}-{size}")
 
 
-def comparisons(data: Data) -> Table:
+def comparisons(data: Data) -> ReportTable:
     """Returns how every two entrants compare, neighbours in the standings first."""
     short = labels(data["entrants"])
     place = {name: number for number, name in enumerate(ranking(data))}
@@ -307,7 +285,7 @@ def comparisons(data: Data) -> Table:
         Column("Blocks needed", "to settle a difference as large as this one"),
         Column("Verdict", text=True),
     ]
-    return Table(
+    return ReportTable(
         f"Differences of every two entrants in {_points(data)}, neighbours in the standings first",
         heads,
         rows,
@@ -353,7 +331,7 @@ MADE_BY = (
 """Key of the data, heading, and what the columns count."""
 
 
-def made_by(data: Data, what: str, heading: str) -> Table:
+def made_by(data: Data, what: str, heading: str) -> ReportTable:
     """Returns the made rates of all entrants, one column for each hand size, seat or bid."""
     order, short = ranking(data), labels(data["entrants"])
     rows = data["entrants"]
@@ -364,7 +342,7 @@ def made_by(data: Data, what: str, heading: str) -> Table:
         [Cell(short[name]), *(_made(rows[name][f"made_by_{what}"].get(str(key))) for key in keys)]
         for name in order
     ]
-    return Table(caption, [Column("Entrant", text=True), *heads], cells)
+    return ReportTable(caption, [Column("Entrant", text=True), *heads], cells)
 
 
 def made_key(data: Data, what: str, key: int) -> str:
@@ -382,7 +360,7 @@ def _made(found: dict[str, Any] | None) -> Cell:
     return Cell(f"{found['made_rate']:.0%} ({found['deals']:,})")
 
 
-def off_by(data: Data) -> Table:
+def off_by(data: Data) -> ReportTable:
     """Returns how often the tricks were how far from the bid."""
     order, short = ranking(data), labels(data["entrants"])
     rows = data["entrants"]
@@ -393,7 +371,7 @@ def off_by(data: Data) -> Table:
         for name in order
     ]
     caption = "Tricks above (+) or below (−) the bid, share of the deals"
-    return Table(caption, [Column("Entrant", text=True), *heads], cells)
+    return ReportTable(caption, [Column("Entrant", text=True), *heads], cells)
 
 
 def _share(share: float | None) -> Cell:
@@ -403,7 +381,7 @@ def _share(share: float | None) -> Cell:
 # ----------------------------------------------------------------------------- times
 
 
-def times(data: Data, timings: dict[str, Any]) -> tuple[str, Table]:
+def times(data: Data, timings: dict[str, Any]) -> tuple[str, ReportTable]:
     """Returns how long the play took, and how long each player took for a decision."""
     said = (
         f"{timings['deals']:,} deals at {timings['tables']:,} tables took "
@@ -418,7 +396,7 @@ def times(data: Data, timings: dict[str, Any]) -> tuple[str, Table]:
             rows.append([Cell(name), *_time(row), Cell(row["first_fault"] or NOTHING)])
     heads = columns(("Decisions", "Seconds", "ms a decision"), "Player")
     heads.append(Column("First fault", text=True))
-    return said, Table("Time for decisions", heads, rows)
+    return said, ReportTable("Time for decisions", heads, rows)
 
 
 def _time(row: dict[str, Any]) -> list[Cell]:

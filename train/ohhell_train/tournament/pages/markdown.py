@@ -10,7 +10,7 @@ from ohhell_env.records.notation import format_game
 from ohhell_env.rules import Rules
 from ohhell_env.rules.explain import explain_sections
 from ohhell_train.tournament.pages import content
-from ohhell_train.tournament.pages.content import Data, Table
+from ohhell_train.tournament.pages.content import Data, ReportTable
 from ohhell_train.tournament.pages.samples import Sample
 
 
@@ -31,10 +31,10 @@ def markdown_page(
     parts = [
         f"# {escaped(title or content.the_title(data))}",
         escaped(content.verdict(data)),
-        "\n".join(f"- **{term}**: {escaped(said)}" for term, said in content.facts(data)),
+        "\n".join(f"- **{term}**: {escaped(said)}" for term, said in content.what_was_played(data)),
         *_warnings(data),
         "## Standings",
-        _table(content.standings(data)),
+        _table(content.standings_table(data)),
         "## Who against whom",
         _table(content.matrix(data)),
         "## Comparisons",
@@ -61,7 +61,7 @@ def _plain(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]#|~$<>&@])", r"\\\1", re.sub(r"\s", " ", text))
 
 
-def _table(table: Table) -> str:
+def _table(table: ReportTable) -> str:
     heads = [_plain(column.heading) for column in table.columns]
     rules = [":--" if column.text else "--:" for column in table.columns]
     lines = [heads, rules]

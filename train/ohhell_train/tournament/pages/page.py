@@ -12,7 +12,7 @@ from ohhell_env.rules import Rules
 from ohhell_env.rules.explain import explain_sections
 from ohhell_train.charts import FEW, OFF_BY, Point, Row, off_shares
 from ohhell_train.tournament.pages import content, plots
-from ohhell_train.tournament.pages.content import Column, Data, Table
+from ohhell_train.tournament.pages.content import Column, Data, ReportTable
 from ohhell_train.tournament.pages.games import DealView, deal_views
 from ohhell_train.tournament.pages.samples import Sample
 
@@ -32,7 +32,7 @@ class _Figure:
     title: str
     svg: str
     note: str
-    table: Table
+    table: ReportTable
     legend: list[tuple[str, str]] = field(default_factory=list)
     """Pieces of line, and whose they are."""
     keys: bool = False
@@ -70,7 +70,7 @@ def html_page(
         rules=explain_sections(Rules.from_dict(data["rules"])),
         warnings=warnings[:OPEN_WARNINGS],
         more_warnings=warnings[OPEN_WARNINGS:],
-        standings=content.standings(data),
+        standings=content.standings_table(data),
         forest=_forest(data),
         matrix=_matrix(data),
         wide=len(data["entrants"]) > _WIDE,
@@ -97,29 +97,26 @@ def _template() -> Any:
     return environment.get_template("report.html.j2")
 
 
-def _part(table: Table, start: int, end: int | None) -> Table:
+def _part(table: ReportTable, start: int, end: int | None) -> ReportTable:
     rows = table.rows[start:end]
-    return Table(table.caption, table.columns, rows, table.head, table.kind)
+    return ReportTable(table.caption, table.columns, rows, table.head, table.kind)
 
 
-def _matrix(data: Data) -> Table:
+def _matrix(data: Data) -> ReportTable:
     """Returns the matrix with the names of its columns where there is room for them."""
     table = content.matrix(data)
     if len(data["entrants"]) > _WIDE:
         return table
     heads = [Column(f"{head.heading}. {head.title}") for head in table.columns[1:]]
-    return Table(table.caption, [table.columns[0], *heads], table.rows, kind=table.kind)
+    return ReportTable(table.caption, [table.columns[0], *heads], table.rows, kind=table.kind)
 
 
 def _numbered(data: Data) -> list[tuple[str, str]]:
     """Returns the entrants by rank: name, and number with a shortened name for a plot."""
-    short = content.labels(data["entrants"])
-    found = []
-    for number, name in enumerate(content.ranking(data), start=1):
-        label = f"{number} {short[name]}"
-        clipped = label if len(label) <= _PLOT_NAME else label[: _PLOT_NAME - 1] + "…"
-        found.append((name, clipped))
-    return found
+    room = _PLOT_NAME - len(f"{len(data['entrants'])} ")
+    short = content.labels(data["entrants"], room)
+    ranked = enumerate(content.ranking(data), start=1)
+    return [(name, f"{number} {short[name]}") for number, name in ranked]
 
 
 def _forest(data: Data) -> str:

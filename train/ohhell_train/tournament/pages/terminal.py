@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -41,6 +41,40 @@ def print_report(results: Results, console: Console | None = None) -> None:
         say(text, style="yellow")
     if len(notes) > _WARNINGS:
         say(f"... and {len(notes) - _WARNINGS} more in results.json", style="yellow")
+
+
+LONGEST_NAME = 32
+"""Longer names are shortened in reports, but for the standings there, which have them whole."""
+
+
+def labels(names: Iterable[str], longest: int = LONGEST_NAME) -> dict[str, str]:
+    """Returns for each name one that is short enough for a table, different for each.
+
+    The order of the names plays no part. A path keeps its last parts, which tell it from others.
+
+    >>> labels(["random", "/home/ann/runs/quick-oh_hell/best"], 20)
+    {'/home/ann/runs/quick-oh_hell/best': '…/quick-oh_hell/best', 'random': 'random'}
+    """
+    names = sorted(names)
+    found: dict[str, str] = {}
+    taken = {name for name in names if len(name) <= longest}
+    for number, name in enumerate(names, start=1):
+        label = name if len(name) <= longest else _last_parts(name, longest)
+        if not label or (name != label and label in taken):
+            end = f"… ({number})"
+            label = name[: longest - len(end)] + end
+            while label in taken:
+                label += "'"
+        taken.add(label)
+        found[name] = label
+    return found
+
+
+def _last_parts(path: str, longest: int) -> str:
+    """Returns as many of the last parts of a path as there is room for; "" where none fits."""
+    parts = path.split("/")
+    ends = (f"…/{'/'.join(parts[first:])}" for first in range(1, len(parts)))
+    return next((end for end in ends if len(end) <= longest), "")
 
 
 class _Say:
@@ -129,6 +163,7 @@ def _standings(data: dict[str, Any]) -> tuple[str, Table]:
     table = _table()
     table.add_column("entrant", overflow="ellipsis", no_wrap=True, min_width=9, max_width=_NAME)
     rows = [(name, data["entrants"][name]) for name in ranking(data)]
+    short = labels(data["entrants"], _NAME)
     digits = 1 if game else 2
     others = "over others" if data["challenger"] is None else "over challenger"
     columns: dict[str, Callable[[dict[str, Any]], str]] = {
@@ -148,7 +183,7 @@ def _standings(data: dict[str, Any]) -> tuple[str, Table]:
         table.add_column(heading, justify="right", no_wrap=True)
     for name, row in rows:
         whole = row | {"over": over(data, name)}
-        table.add_row(Text(name), *(cell(whole) for cell in columns.values()))
+        table.add_row(Text(short[name]), *(cell(whole) for cell in columns.values()))
     return f"{what}, {how}; ± 95 %", table
 
 
@@ -165,13 +200,15 @@ def _differences(data: dict[str, Any]) -> tuple[str, Table]:
     field = data["design"] == "field"
     what = "one seat against the rest of the table" if field else "of two at one table"
     table = _table()
+    short = labels(data["entrants"], _NAME)
     for heading in ("one", "field of" if field else "and"):
         table.add_column(heading, overflow="ellipsis", no_wrap=True, min_width=9, max_width=_NAME)
     for heading in ("difference", "95 %", "blocks"):
         table.add_column(heading, justify="right", no_wrap=True)
     for names, row in data["pairs"].items():
         difference, blocks = f"{row['difference']:+.3f}", f"{row['blocks']:,}"
-        table.add_row(*map(Text, names.split("|")), difference, _span(row["ci95"]), blocks)
+        pair = [Text(short[name]) for name in names.split("|")]
+        table.add_row(*pair, difference, _span(row["ci95"]), blocks)
     return f"Points over it: {what}", table
 
 
