@@ -7,7 +7,7 @@ given by name: whoever hands in functions or objects needs nothing but ``ohhell_
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -124,19 +124,19 @@ def named_player(given: Any) -> NamedPlayer:
         )
     if isinstance(given, Path):
         return NamedPlayer(str(given), str(given))
-    items: Any = given
+    pair: tuple[Any, ...] | None = None
     if isinstance(given, Mapping):
-        named = cast("Mapping[Any, Any]", given)
-        items = next(iter(named.items())) if len(named) == 1 else ()
-    if isinstance(items, tuple | list):
-        pair = tuple(cast("tuple[Any, ...]", items))
-        if len(pair) == 2 and isinstance(pair[0], str):
-            return NamedPlayer(pair[0], str(pair[1]) if isinstance(pair[1], Path) else pair[1])
-    elif callable(getattr(given, "act_batch", getattr(given, "act", None))):
+        items = [*cast("Mapping[Any, Any]", given).items()]
+        pair = items[0] if len(items) == 1 else ()
+    elif isinstance(given, tuple | list):
+        pair = tuple(cast("Sequence[Any]", given))
+    if pair is None and callable(getattr(given, "act_batch", getattr(given, "act", None))):
         return NamedPlayer(called(given), given)
+    if pair is not None and len(pair) == 2 and isinstance(pair[0], str):
+        return NamedPlayer(pair[0], str(pair[1]) if isinstance(pair[1], Path) else pair[1])
     raise OhHellError(
         "a player is given as SPEC, as NAME=SPEC, as name: player, as a pair (name, player) or as "
-        f"an object with act() or act_batch(); got {shown(given)}"
+        f"an object with act() or act_batch(); got {shown(cast('Any', given))}"
     )
 
 

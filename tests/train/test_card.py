@@ -19,7 +19,7 @@ from ohhell_agents.value.trick_model import fitted
 from ohhell_env.cli.commands import main
 from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules
-from ohhell_train.bidding.cli import look
+from ohhell_train.bidding.cli import bidding_report
 from ohhell_train.evaluate import measure
 from ohhell_train.model_card import Measuring, _told, facts, written
 from ohhell_train.tournament.tables import Deals
@@ -78,7 +78,7 @@ def test_figures_are_those_of_the_tournament(trained: CounterfactualAgent) -> No
         other = ohhell_agents.make("heuristic")
         assert row[cell] == str(measure(trained, other, RULES, 4, 9, size))
     made = grid(text, "Share of bids made")[2]
-    bids = look(trained, "self", Deals(RULES, 9, 5), 4).bids
+    bids = bidding_report(trained, "self", Deals(RULES, 9, 5), 4).bids
     assert made[4].split(" ")[0] == f"{(bids['bid'] == bids['tricks']).mean():.1%}"
     assert "4 duplicate deals, seed 9" in text and "Trained by" not in text
 

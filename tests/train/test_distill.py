@@ -43,6 +43,7 @@ from ohhell_train.ppo.config import Config
 from ohhell_train.ppo.rollout import points_scale
 from ohhell_train.ppo.run import begin as begin_ppo
 from ohhell_train.ppo.run import train as train_ppo
+from ohhell_train.tournament.entrants import Entrant
 
 ROOT = Path(__file__).parent.parent.parent
 CONFIGS = ROOT / "configs" / "train"
@@ -556,7 +557,7 @@ def test_a_teacher_that_makes_a_mistake_is_told() -> None:
         def choose(self, observations: Any, action_masks: Any, *_: Any) -> Any:
             return np.full(len(observations), 3)
 
-    players[0].player = Wrong(0)
+    players[0] = Entrant.of("heuristic", Wrong(0))
     with pytest.raises(OhHellError, match=r"'heuristic' cannot be asked .* not legal"):
         play(config, players, 0)
 

@@ -24,7 +24,7 @@ from ohhell_train.play.app import PlayApp
 from ohhell_train.play.cli import set_up
 from ohhell_train.play.match import Match
 from ohhell_train.play.screens import SheetScreen, TextScreen
-from ohhell_train.play.sight import Choice, look
+from ohhell_train.play.sight import Choice, person_view
 from tests.envs.test_no_leak import redeal
 from tests.helpers import house
 
@@ -319,7 +319,7 @@ def test_cards_that_are_hidden_do_not_reach_the_screen() -> None:
         mine, twin = app.match.game, redeal(app.match.game, 0, chance)
         assert twin.hands != mine.hands and twin.hands[0] == mine.hands[0]
         for game in (mine, twin):
-            app.match.game, app.match.sight = game, look(game, 0)
+            app.match.game, app.match.sight = game, person_view(game, 0)
             app._show()
             await pilot.pause()
             screens.append(shown(app))

@@ -20,7 +20,7 @@ from ohhell_train.play.advice import Adviser
 from ohhell_train.play.cli import farewell, names_by_seat, set_up
 from ohhell_train.play.match import Match
 from ohhell_train.play.others import PlayerError
-from ohhell_train.play.sight import look
+from ohhell_train.play.sight import person_view
 from tests.envs.test_no_leak import redeal
 from tests.helpers import house
 
@@ -123,7 +123,7 @@ def test_hidden_cards_change_nothing_that_is_seen(name: str) -> None:
     while not match.over:
         twin = redeal(match.game, match.seat, chance)
         changed += twin.hands != match.game.hands
-        assert look(twin, match.seat) == match.sight
+        assert person_view(twin, match.seat) == match.sight
         match.choose(chosen(match, chance))
         match.advance()
     assert changed

@@ -123,11 +123,20 @@ class TournamentConfig(Settings):
             raise RulesError("a number is wanted")
         return value.item() if isinstance(value, np.integer | np.floating) else value
 
+    def resolved_rules(self) -> Rules:
+        """Returns the rules.
+
+        Raises:
+            RulesError: They cannot be played.
+        """
+        if isinstance(self.rules, dict):
+            return as_rules(Rules.from_dict(self.rules), self.players)
+        return as_rules(self.rules, self.players)
+
     def resolved(self) -> TournamentConfig:
         """Returns the settings with the rules themselves in place of a name or a path.
 
         Raises:
             RulesError: They cannot be played.
         """
-        rules = Rules.from_dict(self.rules) if isinstance(self.rules, dict) else self.rules
-        return self.model_copy(update={"rules": as_rules(rules, self.players), "players": None})
+        return self.model_copy(update={"rules": self.resolved_rules(), "players": None})

@@ -92,8 +92,8 @@ class Entrant:
                 f"entrant {shown_path(name)!r} wants the layout {shown(asker.layout_name)} of "
                 f"observations; {nearest(asker.layout_name[:80], LAYOUTS)}"
             )
-        is_inside = isinstance(number, int) and number in (RANDOM, HEURISTIC)
-        return cls(name, asker, number if is_inside else OUTSIDE, ours=ours)
+        inside = number if isinstance(number, int) and number in (RANDOM, HEURISTIC) else OUTSIDE
+        return cls(name, asker, inside, ours=ours)
 
     @property
     def player(self) -> Any:

@@ -11,7 +11,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ohhell_env.rules import as_rules
 from ohhell_train.tournament.config import TournamentConfig
 from ohhell_train.tournament.design import Lineups, pairings
 from ohhell_train.tournament.entrants import Entrant, disqualifies, make_entrants
@@ -76,12 +75,12 @@ class Room:
 
     @classmethod
     def of(cls, config: TournamentConfig) -> Room:
-        """Returns deals and entrants of a tournament whose rules are resolved.
+        """Returns deals and entrants of a tournament.
 
         Raises:
             OhHellError: Entrants or hand sizes that cannot be used.
         """
-        rules = as_rules(config.rules)
+        rules = config.resolved_rules()
         deals = Deals(rules, config.seed, config.hand_size, config.episode)
         return cls(deals, make_entrants(config.entrants, rules, config.seed))
 
