@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from ohhell_train.tournament.analysis.standings import Standings
 from ohhell_train.tournament.cli import cli_run
 from ohhell_train.tournament.config import TournamentConfig
 from ohhell_train.tournament.given_up import GIVE_UP, Agenda
+from ohhell_train.tournament.units import Room, plan
 from tests.train.players import Lowest
 
 HOPELESS = GIVE_UP * limits.FAULT_LIMIT
@@ -236,6 +239,31 @@ def test_who_fails_and_who_is_given_up_is_said_while_it_plays() -> None:
     assert ("low", False) not in found
 
 
+def test_the_time_left_counts_each_pairing_at_its_own_pace() -> None:
+    players = [("low", Lowest(seed=0)), "random", ("fails", Fails())]
+    config = TournamentConfig(entrants=players, players=3, deals=12, unit=3, seed=3).resolved()
+    room, units = Room.of(config), plan("field", 3, 12, 3)
+    standings, first = Standings(room, units), units[:6]
+    assert standings.seconds_left is None
+    slow = first[0].pairing
+    for unit in first:
+        part = dataclasses.replace(room.play(unit), seconds=300.0 if unit.pairing == slow else 1.0)
+        standings.add(unit, part)
+    assert standings.seconds == 305.0
+    assert standings.seconds_left == 3 * 305.0, "not by the last units, which were quick"
+    standings.add(units[6], dataclasses.replace(part, seconds=30.0))
+    assert standings.seconds_left == 2 * 30.0 + 3 * 5 * 1.0, "the first one waited for a compiler"
+    standings.give_up({2})
+    pace = {unit.pairing: 30.0 if unit.pairing == slow else 1.0 for unit in first}
+    known = [pace[pair] for pair in pace if 2 not in pair]
+    assert standings.seconds_left == pytest.approx(
+        sum(
+            (2 if pair == slow else 3) * (pace[pair] if 2 not in pair else sum(known) / len(known))
+            for pair in pace
+        )
+    )
+
+
 def test_the_command_says_it_in_two_lines_with_the_time_that_is_left(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -253,7 +281,7 @@ def test_the_command_says_it_in_two_lines_with_the_time_that_is_left(
         assert len(first) <= len(given_up) == 1
         for line in (*first, *given_up):
             assert "RuntimeError: no idea" in line
-            assert line.endswith((" minutes left", "the time left is not known yet"))
+            assert re.search(r"(about \d+ \w+ left|the time left is not known yet)$", line)
     settings = settings.model_copy(update={"out": tmp_path / "silent"})
     cli_run(settings, show_progress=False)
     assert "given up: it" not in capsys.readouterr().out

@@ -132,7 +132,10 @@ def test_parts_of_players_are_watched_too(spec: str, tmp_path: Path) -> None:
             ["bidding", "heuristic", "--field", "bots:Leaves", "--deals", "20"],
             "look at the bidding",
         ),
-        (["model-card", "bots:Leaves", "--deals", "20", "--players", "3"], "measuring"),
+        (
+            ["model-card", "bots:Leaves", "--deals", "9", "--rules", "plump", "--players", "3"],
+            "measuring",
+        ),
     ],
 )
 def test_other_commands_are_watched_too(words: list[str], work: str, tmp_path: Path) -> None:

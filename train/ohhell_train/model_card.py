@@ -41,9 +41,9 @@ from ohhell_train.tournament.tables import Deals
 FIELDS = ("heuristic", "random")
 """The players that it is measured against."""
 SIZES = (1, 3, 5, 8, 10)
-"""Hand sizes that are told apart, where they are dealt."""
+"""Hand sizes that get figures of their own, where they are dealt."""
 SEATS = (3, 4, 5, 6)
-"""Numbers of players that are told apart, where it can play them."""
+"""Numbers of players that get figures of their own, where it can play them."""
 _CHOSEN_BY_RUN = ("best", "last")
 
 Columns = tuple[int | None, ...]
@@ -100,7 +100,7 @@ def model_card(
     with contextlib.closing(ohhell_agents.make(spec, seed=seed)) as agent:
         tables = _tables(agent, rules, players)
         for each in itertools.chain(*tables):
-            begin(player, agent, each)  # what it cannot play is told before anything is played
+            begin(player, agent, each)  # what it cannot play is reported before anything is played
         text = written(agent, name or _name(spec), tables, Measuring(deals, seed), recipe)
     text += f"\nWritten by\n\n```\n{command}\n```\n"
     try:
@@ -137,7 +137,7 @@ class Measuring:
         """Returns the share of bids made among copies of itself, with the 95 % interval."""
         one, _ = make_entrants([("player", agent), ("field", "random")], rules, self.seed)
         deals = Deals(rules, self.seed, hand_size)
-        bids = play_bids(deals, one, None, self.deals, foretold=False)
+        bids = play_bids(deals, one, None, self.deals, forecasts=False)
         mean, ends = interval(by_deal(bids, bids["bid"] == bids["tricks"]))
         assert ends is not None, "two deals or more have an interval"
         return f"{mean:.1%} ±{(ends[1] - ends[0]) / 2:.1%}"
@@ -157,7 +157,7 @@ def written(
         name: The headline.
         tables: Rules to measure it under: of each variant, the numbers of players.
         measuring: How.
-        recipe: How it was trained; None: not told.
+        recipe: How it was trained; None: left out.
     """
     parts = [f"# {name}", "\n".join(f"- {line}" for line in facts(agent))]
     if recipe is not None:
@@ -204,8 +204,8 @@ def _trained(agent: Agent) -> Agent:
     if not isinstance(agent, TwoPartAgent):
         return agent
     networks = [part for part in agent.parts.values() if hasattr(part, "checkpoint")]
-    told = [part for part in agent.parts.values() if isinstance(part, CounterfactualAgent)]
-    return next(iter([*networks, *told]), agent)
+    trained = [part for part in agent.parts.values() if isinstance(part, CounterfactualAgent)]
+    return next(iter([*networks, *trained]), agent)
 
 
 def _told(agent: CounterfactualAgent) -> dict[str, Any]:

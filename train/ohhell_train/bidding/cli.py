@@ -103,7 +103,7 @@ def checked(**values: Any) -> TournamentConfig:
 
 
 def bidding_report(player: Any, field: Any, deals: Deals, count: int, least: int = 5) -> Report:
-    """Plays deals and returns a player's bids, with all that is to be told of them.
+    """Plays deals and returns a player's bids, with all that the report shows of them.
 
     Args:
         player: The player, or its name.

@@ -61,13 +61,13 @@ def forecasts_of(one: Entrant, bidding: BidPositions) -> dict[str, NDArray[np.fl
         for table, thought in _thoughts(one, bidding, games, asked[everywhere, seats] & choice):
             place, size = (table, seats[table]), int(games["hand_size"][table])
             points = compiled["points"][0][size, bids[table], : size + 1]
-            told = _read(thought, int(bids[table]), points)
-            worth[place], chance[place], shares[place] = told
+            forecast = _read(thought, int(bids[table]), points)
+            worth[place], chance[place], shares[place] = forecast
         answer_all(games, everywhere, compiled, BID_BASE + bids)
     return {"worth": worth[asked], "chance": chance[asked], "shares": shares[asked]}
 
 
-class _Told(NamedTuple):
+class _Forecast(NamedTuple):
     worth: float
     chance: float
     shares: NDArray[np.float64]
@@ -86,31 +86,31 @@ def _thoughts(
     shown = views[:-MARGIN].reshape(count, -1), masks[:-MARGIN].reshape(count, -1)
     found = []
     for table, view, mask, word in zip(tables.tolist(), *shown, words.tolist(), strict=True):
-        told = one.player.explain({"observation": view, "action_mask": mask}, word=word)
+        explanation = one.player.explain({"observation": view, "action_mask": mask}, word=word)
         code = BID_BASE + bidding.bids[table, games["seat"][table]]
-        thought = next(each for each in told.thoughts if each.action == code)
-        found.append((table, (thought, told.objective)))
+        thought = next(each for each in explanation.thoughts if each.action == code)
+        found.append((table, (thought, explanation.objective)))
     return found
 
 
-def _read(told: tuple[Thought, str], bid: int, points: NDArray[np.int32]) -> _Told:
+def _read(explained: tuple[Thought, str], bid: int, points: NDArray[np.int32]) -> _Forecast:
     """Returns the forecast in a thought.
 
     Args:
-        told: The thought about the bid, and what its value is.
+        explained: The thought about the bid, and what its value is.
         bid: The bid.
         points: (hand size + 1,), what the bid pays by tricks won.
     """
-    thought, objective = told
+    thought, objective = explained
     shares = np.full(NUM_BIDS, np.nan)
     size = len(points) - 1
     if thought.tricks:
         shares[: size + 1] = 0.0
         shares[: len(thought.tricks)] = thought.tricks
-        return _Told(float(shares[: size + 1] @ points), float(shares[bid]), shares)
+        return _Forecast(float(shares[: size + 1] @ points), float(shares[bid]), shares)
     if thought.value is None or objective != "points":
-        return _Told(np.nan, np.nan, shares)
-    return _Told(thought.value, _implied_chance(thought.value, bid, points), shares)
+        return _Forecast(np.nan, np.nan, shares)
+    return _Forecast(thought.value, _implied_chance(thought.value, bid, points), shares)
 
 
 def _implied_chance(worth: float, bid: int, points: NDArray[np.int32]) -> float:

@@ -91,13 +91,13 @@ def bidding_table(bids: Rows, rules: Rules, least: int) -> list[dict[str, Any]]:
         for index, key in enumerate(zip(seen["hand_size"].tolist(), *columns, strict=True)):
             groups[key].append(index)
         for key, where in _ordered(_gathered(groups, least)):
-            told = dict.fromkeys(facts, "") | dict(zip(names, key[1:], strict=True))
-            rows.append({"view": view, "hand_size": key[0], **told, **_what(seen[where], most)})
+            features = dict.fromkeys(facts, "") | dict(zip(names, key[1:], strict=True))
+            rows.append({"view": view, "hand_size": key[0], **features, **_what(seen[where], most)})
     return rows
 
 
 def _what(own: Rows, most: int) -> dict[str, Any]:
-    """Returns what is told of the hands of a row."""
+    """Returns what is known of the hands of a row."""
     shares = np.bincount(own["bid"], minlength=most + 1) / len(own)
     return {
         "hands": len(own),

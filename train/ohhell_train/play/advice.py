@@ -75,8 +75,8 @@ class Adviser:
             OhHellError: The adviser failed.
         """
         try:
-            told = self._player.explain(observation)
-            return Advice(int(told.chosen), str(told), plain_thought(told))
+            explained = self._player.explain(observation)
+            return Advice(int(explained.chosen), str(explained), plain_thought(explained))
         except (OhHellError, KeyboardInterrupt):
             raise
         except BaseException as error:

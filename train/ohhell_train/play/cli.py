@@ -189,8 +189,8 @@ def _told_apart(names: list[str]) -> list[str]:
     found: list[str] = []
     for name in names:
         free = (f"{name} {number}" for number in numbers[name])
-        told = next(each for each in free if each not in total) if total[name] > 1 else name
-        found.append(told)
+        name_here = next(each for each in free if each not in total) if total[name] > 1 else name
+        found.append(name_here)
     return found
 
 

@@ -239,7 +239,7 @@ class Match:
         self.game, self.moves = kept.game, kept.moves
         self._question = None
         del self.events[kept.events :]
-        self._thoughts = {m: told for m, told in self._thoughts.items() if m <= self.moves}
+        self._thoughts = {m: thought for m, thought in self._thoughts.items() if m <= self.moves}
         self.sight = person_view(self.game, self.seat)
         del self.sheet[len(self.game.finished_deals) :]
         return True

@@ -1,4 +1,4 @@
-"""The players in the other seats: what they are asked, and how their failures are told."""
+"""The players in the other seats: what they are asked, and how their failures are reported."""
 
 from __future__ import annotations
 

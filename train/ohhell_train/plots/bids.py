@@ -227,7 +227,7 @@ def _off_by_size(source: Any, ax: Axes | None) -> Axes:
 def bid_calibration(
     source: Any, quantity: str | None = None, *, ax: Axes | None = None, label: str = ""
 ) -> Axes:
-    """Draws what a player foretold when it bid against what came of it, with 95 % intervals.
+    """Draws what a player forecast when it bid against what came of it, with 95 % intervals.
 
     Args:
         source: The bids of a player (a report of ``ohhell_train.bidding``, its rows, its folder),
@@ -243,11 +243,11 @@ def bid_calibration(
         OhHellError: The player foretells nothing of the kind.
     """
     rows = sources.calibration_table(source)
-    told = [kind for kind in _UNITS if main_rows(rows, kind)]
-    chosen = quantity if quantity is not None else (told or [CHANCE])[0]
-    if chosen not in told:
+    kinds = [kind for kind in _UNITS if main_rows(rows, kind)]
+    chosen = quantity if quantity is not None else (kinds or [CHANCE])[0]
+    if chosen not in kinds:
         raise OhHellError(
-            f"quantity: the player foretells {' and '.join(map(repr, told)) or 'nothing'}, got "
+            f"quantity: the player foretells {' and '.join(map(repr, kinds)) or 'nothing'}, got "
             f"{shown(quantity)}"
         )
     axes = charts.axes_or_new(ax)
@@ -278,8 +278,8 @@ def _diagonal(axes: Axes, points: Sequence[Point], quantity: str) -> None:
     span = (min(ends, default=0.0), max(ends, default=1.0))
     first = len(axes.containers) == 1
     axes.plot(span, span, color="0.4", linestyle="--", label="as foretold" if first else None)
-    foretold, seen = _UNITS[quantity]
-    axes.set_xlabel(foretold)
+    forecast, seen = _UNITS[quantity]
+    axes.set_xlabel(forecast)
     axes.set_ylabel(seen)
     if quantity != POINTS:
         charts.percent(axes.xaxis)

@@ -14,7 +14,7 @@ import typer
 from pydantic.fields import FieldInfo
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 from rich.progress import Progress as BarProgress
 from rich.table import Table
 
@@ -31,7 +31,7 @@ from ohhell_train.tournament.store import STORE
 
 _SHOWN = 12
 """Entrants in the live standings at most, from the best on."""
-_EVERY = 30.0
+_EVERY = 60.0
 """Seconds between two lines of progress where there is no terminal."""
 
 
@@ -186,8 +186,8 @@ class _Progress:
 
     def __init__(self, console: Console, out: Path, is_shown: bool) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
-        self._bar = BarProgress(*columns, TimeRemainingColumn(), console=console)
-        self._task = self._bar.add_task("tournament", total=None)
+        self._bar = BarProgress(*columns, TextColumn("{task.fields[left]}"), console=console)
+        self._task = self._bar.add_task("tournament", total=None, left="")
         self._console, self._out, self._is_shown = console, out, is_shown
         self._standings: Standings | None = None
         self._named: set[tuple[str, bool]] = set()
@@ -195,17 +195,19 @@ class _Progress:
         self._live: Live | None = None
         self._lines: threading.Thread | None = None
         self._ended = threading.Event()
-        self._calls, self._out_of_play = 0, 0
-        self._since, self._before = time.monotonic(), 0
+        self._calls = 0
+        self._since, self._before = time.monotonic(), 0.0
+        self._end: float | None = None
+        """When it will be over, by what is known; None: nothing is."""
 
     def __call__(self, standings: Standings) -> None:
-        self._calls += 1
-        out_of_play = sum(failing.given_up for failing in standings.failing.values())
-        if self._calls <= 2 or out_of_play > self._out_of_play:
-            # Speed is measured anew: the first unit has waited for workers and compilers, and a
-            # player that was given up has perhaps taken most of the time.
-            self._since, self._before = time.monotonic(), standings.done
-        self._standings, self._out_of_play = standings, out_of_play
+        self._calls, self._standings, now = self._calls + 1, standings, time.monotonic()
+        if self._calls <= 2:  # the first unit has waited for workers to start
+            self._since, self._before = now, standings.seconds
+        played, left = standings.seconds - self._before, standings.seconds_left
+        self._end = None
+        if played > 0.0 and left is not None:
+            self._end = now + left * (now - self._since) / played
         self._bar.update(self._task, completed=standings.done, total=standings.total)
         if self._is_shown:
             self._name_faulty(standings)
@@ -217,17 +219,15 @@ class _Progress:
                 continue
             self._named |= {(name, False), (name, failing.given_up)}
             said = fault_line(name, failing)
-            self._say(f"{said}; {self._time_left(standings)}")
+            self._say(f"{said}; {self._time_left()}")
 
-    def _time_left(self, standings: Standings) -> str:
-        played = standings.done - self._before
-        if played <= 0:
+    def _time_left(self) -> str:
+        if self._end is None:
             return "the time left is not known yet"
-        passed = time.monotonic() - self._since
-        return f"about {duration((standings.total - standings.done) * passed / played)} left"
+        return f"about {duration(self._end - time.monotonic())} left"
 
     def _say_lines(self) -> None:
-        """Says how it goes every half minute, also while a single unit takes longer than that."""
+        """Says how it goes every minute, also while a single unit takes longer than that."""
         while not self._ended.wait(_EVERY):
             standings = self._standings
             self._say("not a table yet" if standings is None else self._line(standings))
@@ -238,7 +238,7 @@ class _Progress:
         short = labels(each.name for each in now)
         best = ", ".join(f"{short[each.name]} {each.difference:+.2f}" for each in now[:3])
         share = standings.done / standings.total
-        return f"{share:.0%}, {self._time_left(standings)}; {best}"
+        return f"{share:.0%}, {self._time_left()}; {best}"
 
     def _say(self, text: str) -> None:
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
@@ -246,6 +246,7 @@ class _Progress:
     def _render(self) -> Group:
         if self._standings is None:
             return Group(self._bar)
+        self._bar.update(self._task, left=self._time_left())
         return Group(_live_table(self._standings), self._bar)
 
     def __enter__(self) -> Self:

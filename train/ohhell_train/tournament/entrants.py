@@ -213,7 +213,7 @@ class Entrant:
 
 
 def engine_players(entrants: Sequence[Entrant]) -> tuple[NDArray[np.int16], Rows]:
-    """Returns the number of each entrant inside the engine, and the models of those that reckon.
+    """Returns the number of each entrant inside the engine, and the models of the heuristic ones.
 
     Returns:
         Numbers int16 (entrants,) and ``MODELS`` rows, as ``ohhell_agents.engine_players.play_on``
@@ -265,7 +265,7 @@ def _named_in_errors(name: str, what: str) -> Iterator[None]:
 
 
 def make_entrants(entrants: Sequence[EntrantLike], rules: Rules, seed: int) -> list[Entrant]:
-    """Returns the entrants, each told the rules.
+    """Returns the entrants, which have begun under the rules.
 
     Raises:
         OhHellError: Fewer than two, an unknown player, two of one name, or a name with a "|".

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from ohhell_train.tournament.analysis.figures import by_line, counted, less_others
+from ohhell_train.tournament.analysis.figures import Pairing, by_line, counted, less_others
 from ohhell_train.tournament.design import DRAWN
 from ohhell_train.tournament.units import Asked, Part, Room, Unit
 
@@ -58,6 +59,12 @@ class Standings:
         """Tables to be played."""
         self.done = 0
         """Tables played."""
+        self.seconds = 0.0
+        """Time that the units took, of all workers together."""
+        self._blocks_left = Counter[Pairing]()
+        for unit in units:
+            self._blocks_left[unit.pairing] += unit.blocks
+        self._pace: dict[Pairing, float] = {}  # seconds a block, of the latest unit
         self._sums = np.zeros((len(self._names), 3))  # blocks, sum, sum of squares
         self.failing: dict[str, Failing] = {}
         """Those who have made faults, by name."""
@@ -65,6 +72,8 @@ class Standings:
     def add(self, unit: Unit, part: Part) -> None:
         """Counts a unit."""
         self._count(unit, part, 1)
+        self.seconds += part.seconds
+        self._pace[unit.pairing] = part.seconds / unit.blocks
         for place, asked in part.asked.items():
             if asked.first_fault:
                 name = self._names[place]
@@ -77,11 +86,30 @@ class Standings:
     def give_up(self, places: Iterable[int]) -> None:
         """Notes that entrants are not asked any more."""
         for place in places:
-            name = self._names[place]
-            self.failing[name] = self.failing[name]._replace(given_up=True)
+            failing = self.failing[self._names[place]]
+            if not failing.given_up:
+                self.failing[self._names[place]] = failing._replace(given_up=True)
+                # It has perhaps taken most of the time, and takes none any more.
+                self._pace = {pair: pace for pair, pace in self._pace.items() if place not in pair}
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Time that the rest will take, of all workers together; None where nothing is known.
+
+        Pairings differ: a block with a search takes a thousand times as long as one without. So
+        each pairing counts with the pace of its own latest unit (the first one may have waited for
+        a compiler), and with the mean of the others before it has any.
+        """
+        if not self._pace:
+            return None
+        mean = sum(self._pace.values()) / len(self._pace)
+        return sum(
+            blocks * self._pace.get(pairing, mean) for pairing, blocks in self._blocks_left.items()
+        )
 
     def _count(self, unit: Unit, part: Part, sign: int) -> None:
         self.done += sign * self._tables * unit.blocks
+        self._blocks_left[unit.pairing] -= sign * unit.blocks
         who = counted(part.blocks, unit.one != DRAWN)
         line = less_others(by_line(part.blocks["scores"])).mean(axis=1)[:, : who.shape[1]]
         for power in range(3):
