@@ -92,6 +92,22 @@ def eventually(is_true: Callable[[], Any], seconds: float = 60.0) -> bool:
     return bool(is_true())
 
 
+@contextlib.contextmanager
+def within(seconds: int) -> Iterator[None]:
+    """Raises ``TimeoutError`` in what takes longer: Ray waits for ever for what never comes."""
+
+    def give_up(number: int, frame: Any) -> None:
+        raise TimeoutError(f"not done within {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
 # Without Ray, or without a cluster.
 
 
@@ -459,6 +475,7 @@ def marked(folder: Path) -> dict[str, Path]:
 def cluster() -> Iterator[Any]:
     """One for all tests, for its machines compile the engine anew in their copy of the packages.
 
+    That is most of what the first test takes: a CPU minute each, so much longer beside other tests.
     The last test takes one of them away.
     """
     pytest.importorskip("ray")
@@ -483,7 +500,8 @@ def test_every_machine_of_a_cluster_plays(
     HeuristicAgent(seed=0).save(tmp_path / "saved.json")
     monkeypatch.chdir(tmp_path)  # the path of the player is no path for the workers
     entrants = ["random", "saved=saved.json", ("marks", Marks(tmp_path))]
-    many = play(entrants=entrants, workers=3, deals=40, address=cluster.address)
+    with within(900):
+        many = play(entrants=entrants, workers=3, deals=40, address=cluster.address)
     nodes = marked(tmp_path)
     assert set(nodes) == {node.node_id for node in cluster.list_all_nodes()}
     at_home = Path(str(PACKAGES[0].__file__)).parent
@@ -509,7 +527,8 @@ def test_a_machine_that_goes_is_done_without(tmp_path: Path, cluster: Any) -> No
             cluster.remove_node(away, allow_graceful=False)
 
     arguments: dict[str, Any] = {"entrants": entrants, "deals": 60}
-    many = play(**arguments, workers=2, address=cluster.address, on_progress=watch)
+    with within(300):
+        many = play(**arguments, workers=2, address=cluster.address, on_progress=watch)
     assert removed
     assert removed[0] < 6 * 60
     inline = play("inline", **arguments)
