@@ -1,4 +1,4 @@
-"""Distillation: its lessons, its fit, its runs, and that nothing is lost or leaks."""
+"""Distillation: its dataset, its fit, its runs, and that nothing is lost or leaks."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from ohhell_env.errors import CheckpointError, OhHellError
 from ohhell_env.observation import layout_of
 from ohhell_train.distill import games
 from ohhell_train.distill.config import DistillConfig
-from ohhell_train.distill.dataset import Lessons
-from ohhell_train.distill.fit import Fitting
+from ohhell_train.distill.dataset import DistillDataset
+from ohhell_train.distill.fit import StudentFit
 from ohhell_train.distill.folder import GAMES, STATE, DistillRun
-from ohhell_train.distill.games import invited, play
+from ohhell_train.distill.games import make_players, play
 from ohhell_train.distill.run import begin, train
 from ohhell_train.distill.student import Student
 from ohhell_train.evaluate import measure
 from ohhell_train.methods import METHODS
-from ohhell_train.ppo.config import Config
+from ohhell_train.ppo.config import PpoConfig
 from ohhell_train.ppo.rollout import points_scale
 from ohhell_train.ppo.run import begin as begin_ppo
 from ohhell_train.ppo.run import train as train_ppo
@@ -53,8 +53,8 @@ TINY: dict[str, Any] = {
     "hand_size": 3,
     "decisions": 1000,
     "network": {"hidden": [16]},
-    "fit": {"epochs": 3, "minibatch": 256},
-    "report": {"deals": 10, "against": ["random"]},
+    "fit": {"epochs": 3, "batch_size": 256},
+    "report": {"deals": 10, "fields": ["random"]},
 }
 
 
@@ -68,13 +68,13 @@ def config_of(**changes: Any) -> DistillConfig:
     return DistillConfig.of(TINY | changes)
 
 
-def lessons_of(config: DistillConfig, part: int = 0) -> Lessons:
-    return play(config, invited(config), part)
+def lessons_of(config: DistillConfig, part: int = 0) -> DistillDataset:
+    return play(config, make_players(config), part)
 
 
-def whole(lessons: Lessons, config: DistillConfig) -> Any:
+def whole(dataset: DistillDataset, config: DistillConfig) -> Any:
     layout = layout_of(config.resolved_rules(), config.layout, config.hand_size)
-    return lessons.minibatch(np.arange(len(lessons)), layout)
+    return dataset.batch(np.arange(len(dataset)), layout)
 
 
 # ------------------------------------------------------------------ games
@@ -84,7 +84,9 @@ def whole(lessons: Lessons, config: DistillConfig) -> Any:
 @pytest.mark.parametrize("layout", ["default", "universal"])
 def test_labels_are_the_teachers_own_choice(teacher: str, layout: str) -> None:
     noise = {"card": 0.3, "bid_beside": 0.3, "bid": 0.3}
-    config = config_of(teacher=teacher, layout=layout, noise=noise, guests={"random": 0.5})
+    config = config_of(
+        teacher=teacher, layout=layout, noise=noise, opponents=[{"player": "random", "share": 0.5}]
+    )
     part = whole(lessons_of(config), config)
     player = ohhell_agents.make(teacher, 5)
     player.begin(config.resolved_rules())
@@ -114,7 +116,7 @@ def test_worth_is_what_the_deal_paid_the_seat() -> None:
     """Without noise, a heuristic table can be played again and its points compared."""
     quiet = {"card": 0, "bid_beside": 0, "bid": 0}
     config = config_of(noise=quiet, hand_size=None)
-    lessons, rules = lessons_of(config), config.resolved_rules()
+    dataset, rules = lessons_of(config), config.resolved_rules()
     tables = games._tables(config, 0, games.TABLES)
     player = ohhell_agents.make("heuristic", 0)
     player.begin(rules)
@@ -131,15 +133,15 @@ def test_worth_is_what_the_deal_paid_the_seat() -> None:
         going &= ~ended
     where = [np.concatenate(each) for each in zip(*moments, strict=True)]
     expected = points[where[0], where[1]] / points_scale(rules)
-    assert len(expected) == len(lessons) and len(set(expected)) > 5
-    np.testing.assert_allclose(lessons.worth, expected, rtol=1e-6)
+    assert len(expected) == len(dataset) and len(set(expected)) > 5
+    np.testing.assert_allclose(dataset.worth, expected, rtol=1e-6)
 
 
 def test_noise_and_guests_change_what_is_done_not_who_is_learned_from() -> None:
     quiet = {"card": 0, "bid_beside": 0, "bid": 0}
     plain = lessons_of(config_of(noise=quiet))
     noisy = lessons_of(config_of(noise={"card": 1.0, "bid_beside": 0, "bid": 1.0}))
-    guests = lessons_of(config_of(noise=quiet, guests={"random": 1.0}))
+    guests = lessons_of(config_of(noise=quiet, opponents=[{"player": "random", "share": 1.0}]))
     assert len(guests) < 0.8 * len(plain)  # guests' decisions are not there
     assert noisy.worth.mean() < plain.worth.mean() - 0.1  # who plays at random is paid less
 
@@ -167,9 +169,9 @@ def test_hidden_hands_reach_the_target_alone() -> None:
         tables.step(tables.action_masks.argmax(axis=1))
     rows, network = np.arange(64), Network(tables.layout, (8,), rules=rules)
 
-    def seen() -> tuple[torch.Tensor, torch.Tensor, Lessons]:
+    def seen() -> tuple[torch.Tensor, torch.Tensor, DistillDataset]:
         noted = games._noted(tables, rows, tables.action_masks.argmax(axis=1))
-        part = noted.minibatch(rows, tables.layout)
+        part = noted.batch(rows, tables.layout)
         inputs = network.read(part.views)
         hidden = read_hands(tables.layout, part.hands, inputs.orders).dense()
         return inputs.dense(), hidden, noted
@@ -191,13 +193,13 @@ def test_hidden_hands_reach_the_target_alone() -> None:
 # ------------------------------------------------------------------ the fit
 
 
-def fitted(config: DistillConfig, epochs: int) -> tuple[Fitting, list[dict[str, float]]]:
-    fitting = Fitting(config, lessons_of(config, 1), lessons_of(config, 0))
+def fitted(config: DistillConfig, epochs: int) -> tuple[StudentFit, list[dict[str, float]]]:
+    fitting = StudentFit(config, lessons_of(config, 1), lessons_of(config, 0))
     return fitting, [fitting.epoch(number + 1) for number in range(epochs)]
 
 
 def test_a_fit_learns_choices_outcomes_and_hands() -> None:
-    fit = {"epochs": 12, "minibatch": 32, "hands_weight": 0.1, "learning_rate": 0.005}
+    fit = {"epochs": 12, "batch_size": 32, "hands_weight": 0.1, "learning_rate": 0.005}
     fitting, rows = fitted(config_of(fit=fit, network={"hidden": [32]}), 12)
     first, last = rows[0], rows[-1]
     assert last["policy_loss"] < 0.5 * first["policy_loss"]
@@ -210,7 +212,7 @@ def test_a_fit_learns_choices_outcomes_and_hands() -> None:
 def test_the_head_moves_the_policy_and_is_not_saved(tmp_path: Path) -> None:
     weights: dict[float, dict[str, torch.Tensor]] = {}
     for weight in (0.0, 0.5):
-        fit = {"epochs": 1, "minibatch": 128, "hands_weight": weight}
+        fit = {"epochs": 1, "batch_size": 128, "hands_weight": weight}
         fitting, rows = fitted(config_of(fit=fit), 1)
         weights[weight] = fitting.network.state_dict()
         assert (rows[0]["hands_loss"] > 0) == (weight > 0)
@@ -240,11 +242,11 @@ def test_the_head_reads_what_the_policy_thought_of_the_same_view() -> None:
 def test_the_learning_rate_rises_and_falls_in_any_number_of_steps(
     steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = config_of(fit={"epochs": 1, "minibatch": 65_536})
-    lessons = lessons_of(config)
-    size = -(-len(lessons) // steps)
-    config = config_of(fit={"epochs": 1, "minibatch": size, "learning_rate": 0.01})
-    fitting, rates = Fitting(config, lessons, lessons), list[float]()
+    config = config_of(fit={"epochs": 1, "batch_size": 65_536})
+    dataset = lessons_of(config)
+    size = -(-len(dataset) // steps)
+    config = config_of(fit={"epochs": 1, "batch_size": size, "learning_rate": 0.01})
+    fitting, rates = StudentFit(config, dataset, dataset), list[float]()
     real = fitting._step
 
     def noted(part: Any) -> Any:
@@ -259,8 +261,8 @@ def test_the_learning_rate_rises_and_falls_in_any_number_of_steps(
 
 
 def test_numbers_out_of_hand_are_told() -> None:
-    config = config_of(fit={"epochs": 2, "minibatch": 16, "learning_rate": 1.0})
-    fitting = Fitting(config, lessons_of(config, 1), lessons_of(config, 0))
+    config = config_of(fit={"epochs": 2, "batch_size": 16, "learning_rate": 1.0})
+    fitting = StudentFit(config, lessons_of(config, 1), lessons_of(config, 0))
     with torch.no_grad():
         fitting.network.critic[-1].weight.fill_(1e30)  # type: ignore[operator,union-attr]
     with pytest.raises(OhHellError, match=r"fit\.learning_rate=1 is too high"):
@@ -359,7 +361,7 @@ def test_a_run_that_was_stopped_ends_as_an_unbroken_one(
 
     owner, name = {
         "part": (running, "play"),
-        "epoch": (Fitting, "epoch"),
+        "epoch": (StudentFit, "epoch"),
         "before state": (folder, "write_arrays"),
         "after state": (DistillRun, "write_derived"),
         "derived": (folder, "write_whole"),
@@ -490,7 +492,7 @@ def test_settings_changed_under_a_run_are_told(finished: DistillRun, tmp_path: P
 
 
 def test_it_can_begin_as_another_player(finished: DistillRun, tmp_path: Path) -> None:
-    fit = {"epochs": 1, "minibatch": 256, "learning_rate": 1e-9}  # it stays what it was
+    fit = {"epochs": 1, "batch_size": 256, "learning_rate": 1e-9}  # it stays what it was
     start = str(finished.path / "best")
     run = begin(tmp_path / "next", config_of(start=start, fit=fit))
     train(run, quiet=True)
@@ -527,13 +529,17 @@ def test_another_teacher_of_the_same_name_is_told(
         ({"teacher": "tests.train.players:Raises"}, "no idea"),
         ({"teacher": "tests.train.players:CannotBegin"}, "cannot begin under these rules"),
         ({"start": "runs/none/best"}, "cannot be read"),
-        ({"guests": {"nobody": 0.5}}, "unknown player 'nobody'"),
-        ({"guests": {"random": 0.6, "heuristic": 0.6}}, "more than 1"),
+        ({"opponents": [{"player": "nobody", "share": 0.5}]}, "unknown player 'nobody'"),
+        (
+            {"opponents": [{"player": each, "share": 0.6} for each in ("random", "heuristic")]},
+            "more than 1",
+        ),
+        ({"opponents": [{"player": "past", "share": 0.6}]}, "has no past selves"),
         ({"fit": {"epoch": 3}}, "did you mean 'fit.epochs'"),
         ({"fit": {"hands_weight": -1}}, "fit.hands_weight"),
         ({"network": {"hidden": []}}, "network.hidden"),
-        ({"report": {"against": ["nobody"]}}, "report.against: unknown player 'nobody'"),
-        ({"report": {"against": ["process:/nowhere"]}}, "cannot be started"),
+        ({"report": {"fields": ["nobody"]}}, "report.fields: unknown player 'nobody'"),
+        ({"report": {"fields": ["process:/nowhere"]}}, "cannot be started"),
         ({"method": "ppo"}, "method"),
     ],
 )
@@ -548,7 +554,7 @@ def test_settings_that_cannot_be_are_told_and_leave_nothing(
 
 def test_a_teacher_that_makes_a_mistake_is_told() -> None:
     config = config_of()
-    players = invited(config)
+    players = make_players(config)
 
     class Wrong(ohhell_agents.RandomAgent):
         engine_player = None
@@ -591,13 +597,13 @@ def test_ppo_goes_on_from_it(finished: DistillRun, tmp_path: Path) -> None:
         "hand_size": 3,
         "decisions": 500,
         "tables": 8,
-        "laps": 4,
+        "rollout_laps": 4,
         "start": str(finished.path / "best"),
         "network": {"hidden": [16]},
-        "ppo": {"epochs": 1, "minibatch": 64, "pull": 0.1},
-        "report": {"deals": 10, "against": ["random"], "tensorboard": False},
+        "ppo": {"n_epochs": 1, "batch_size": 64, "kl_coef": 0.1},
+        "report": {"deals": 10, "fields": ["random"], "tensorboard": False},
     }
-    run = begin_ppo(tmp_path / "ppo", Config.of(settings))
+    run = begin_ppo(tmp_path / "ppo", PpoConfig.of(settings))
     assert train_ppo(run, quiet=True).decisions >= 500
     started = load_checkpoint(run.path / "start").network
     assert weights_digest(started) == weights_digest(

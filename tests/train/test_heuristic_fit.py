@@ -16,7 +16,7 @@ from ohhell_env.cli.commands import main
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import compile_rules, new_games
 from ohhell_env.rules import Rules
-from ohhell_train.trick_model.fit import play_and_note, tables_of
+from ohhell_train.trick_model.fit import play_and_note, training_rules
 from ohhell_train.trick_model.samples import LATER, NOW, collect
 
 CALM = np.zeros(4)
@@ -56,7 +56,7 @@ def test_as_many_notes_as_seats_and_tricks(size: int) -> None:
 
 
 def test_the_tables_are_of_many_kinds() -> None:
-    rules = [tables_of(number) for number in range(200)]
+    rules = [training_rules(number) for number in range(200)]
     assert {each.players for each in rules} == set(range(2, 9))
     assert {each.trump.method for each in rules} > {"none"}
     assert len({each.scoring for each in rules}) > 5

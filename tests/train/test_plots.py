@@ -37,7 +37,7 @@ from ohhell_train.charts import (
 )
 from ohhell_train.counterfactual.config import CounterfactualConfig
 from ohhell_train.distill.config import DistillConfig
-from ohhell_train.ppo.config import Config
+from ohhell_train.ppo.config import PpoConfig
 from ohhell_train.tournament import Results, run_tournament
 from ohhell_train.tournament.analysis.statistics import interval
 from ohhell_train.tournament.pages.content import ranking
@@ -334,7 +334,7 @@ def counterfactual_run(folder: Path) -> Path:
 
 
 def ppo_run(folder: Path) -> Path:
-    settings = Config.load(None, {"more_players": [5], "layout": "universal"})
+    settings = PpoConfig.load(None, {"players": [4, 5], "layout": "universal"})
     (folder / "config.yaml").write_text(settings.resolved().to_yaml())
     rows = [
         {"decisions": 1000, "seconds": 30, "over_heuristic": -1.5},
@@ -377,7 +377,7 @@ def test_learning_curves_of_both_kinds_of_runs(tmp_path: Path) -> None:
     first, second = drawn(axes)
     assert np.allclose(first, [(1000, 0.1, -0.1, 0.3), (2500, 0.3, 0.1, 0.5)])
     assert np.allclose(second, [(1000, -1.5, -1.7, -1.3), (3000, -0.5, -0.7, -0.3)])
-    deals = 2 * Config.model_validate({}).report.deals
+    deals = 2 * PpoConfig.model_validate({}).report.deals
     assert labels(axes) == [
         "cf, n ≤ 500 deals a point",
         f"ppo, n ≤ {deals:,} deals a point",

@@ -15,14 +15,14 @@ from ohhell_env.rules import Rules
 from ohhell_train.counterfactual.config import CounterfactualConfig
 from ohhell_train.distill.config import DistillConfig
 from ohhell_train.methods import Method, load_settings, method_of, open_run
-from ohhell_train.ppo.config import Config
+from ohhell_train.ppo.config import PpoConfig
 from ohhell_train.runs.base import is_free
 
 RECIPES = Path(__file__).parent / "recipes"
 QUICK = (RECIPES / "quick.yaml", RECIPES / "quick_ppo.yaml")
 """What ``make train`` trains."""
 
-AnySettings = Config | CounterfactualConfig | DistillConfig
+AnySettings = PpoConfig | CounterfactualConfig | DistillConfig
 
 VariantOption = Annotated[
     str | None, typer.Option(metavar="NAME|FILE.yaml", help="The rules to train for.")
@@ -31,7 +31,7 @@ PlayersOption = Annotated[int | None, typer.Option(help="Number of players, 2 to
 SeedOption = Annotated[int | None, typer.Option(help="Seed of the training.")]
 ChangesOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a setting: ppo.epochs=2."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a setting: ppo.n_epochs=2."),
 ]
 DealsOption = Annotated[int, typer.Option(help="Duplicate deals of the tournament.")]
 
@@ -111,7 +111,7 @@ def _wishes(
     A change is made to those that have the setting; one that none has goes to all, to be told.
     """
     plain = [_settings(file, variant, players, seed, None) for file in files]
-    known = [set(method_of(settings).settings.model_fields) for settings in plain]
+    known = [method_of(settings).settings.setting_names() for settings in plain]
 
     def concerns(change: str, names: set[str]) -> bool:
         name = re.split(r"[.=]", change)[0]

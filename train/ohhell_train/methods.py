@@ -17,8 +17,8 @@ from ohhell_train.distill.config import METHOD as DISTILL
 from ohhell_train.distill.config import DistillConfig
 from ohhell_train.distill.folder import DistillRun
 from ohhell_train.ppo import run as ppo
-from ohhell_train.ppo.config import Config
-from ohhell_train.ppo.folder import RunDirectory
+from ohhell_train.ppo.config import PpoConfig
+from ohhell_train.ppo.folder import PpoRun
 from ohhell_train.runs.base import CONFIG, RunFolder
 from ohhell_train.settings import Settings, read_settings
 
@@ -26,7 +26,7 @@ from ohhell_train.settings import Settings, read_settings
 class Method(ABC):
     """A way to train: what the command line needs of it."""
 
-    settings: type[Config] | type[CounterfactualConfig] | type[DistillConfig]
+    settings: type[PpoConfig] | type[CounterfactualConfig] | type[DistillConfig]
     folder: type[RunFolder]
     """What a run of it is kept in."""
     module: Any
@@ -66,16 +66,16 @@ class Method(ABC):
 
 
 class _PPO(Method):
-    settings, folder, module = Config, RunDirectory, ppo
+    settings, folder, module = PpoConfig, PpoRun, ppo
 
-    def done(self, run: RunDirectory) -> str:
+    def done(self, run: PpoRun) -> str:
         decisions = run.counters().decisions
         return f"{decisions:,} decisions" if decisions else ""
 
-    def finished(self, run: RunDirectory) -> bool:
+    def finished(self, run: PpoRun) -> bool:
         return run.counters().finished
 
-    def summary(self, run: RunDirectory) -> str:
+    def summary(self, run: PpoRun) -> str:
         counters = run.counters()
         speed = counters.decisions / max(counters.seconds, 1e-9)
         return (
@@ -83,8 +83,8 @@ class _PPO(Method):
             f"({speed:,.0f}/s)"
         )
 
-    def table(self, config: Config) -> tuple[Rules, int | None]:
-        return config.resolved_rules(), config.hand_size
+    def table(self, config: PpoConfig) -> tuple[Rules, int | None]:
+        return config.table_kinds()[0]
 
 
 class _Counterfactual(Method):
@@ -109,7 +109,7 @@ class _Counterfactual(Method):
         )
 
     def table(self, config: CounterfactualConfig) -> tuple[Rules, int | None]:
-        return config.cells()[0]
+        return config.table_kinds()[0]
 
 
 class _Distill(Method):
@@ -133,7 +133,7 @@ class _Distill(Method):
         )
 
     def table(self, config: DistillConfig) -> tuple[Rules, int | None]:
-        return config.resolved_rules(), config.hand_size
+        return config.table_kinds()[0]
 
 
 METHODS: dict[str, Method] = {"ppo": _PPO(), METHOD: _Counterfactual(), DISTILL: _Distill()}

@@ -28,8 +28,6 @@ from ohhell_train.counterfactual.config import CounterfactualConfig
 from ohhell_train.runs.base import CONFIG, START, RunFolder, clear_left_over, metrics_table
 
 METRICS, ROUNDS = "metrics.csv", "rounds"
-PAST = "past"
-"""Name of the earlier rounds among the fields."""
 _FREE = {"method", "rounds", "max_minutes", "threads", "report"}
 """Settings that may change while a run is interrupted: no round depends on them."""
 _LARGEST = 1e18
@@ -46,8 +44,8 @@ class CounterfactualRun(RunFolder):
             start_of(config.start).save(self.path / START)
 
     def others(self, config: CounterfactualConfig) -> list[str]:
-        """Returns the names of the fields that stand outside the run."""
-        return [field.player for field in config.fields if field.player != PAST]
+        """Returns the names of the opponents that stand outside the run."""
+        return config.opponent_names()
 
     def check_made_with(
         self, config: CounterfactualConfig, rounds: list[CounterfactualAgent]

@@ -29,16 +29,22 @@ from ohhell_env.errors import OhHellError, RulesError, shown
 from ohhell_env.rules import Rules
 from ohhell_env.rules.schedule import hand_sizes
 from ohhell_train.counterfactual.config import METHOD, CounterfactualConfig
-from ohhell_train.counterfactual.dataset import Company, Field, Notes, label
-from ohhell_train.counterfactual.fit import Correction, fit
-from ohhell_train.counterfactual.folder import PAST, CounterfactualRun, made_with, start_of
+from ohhell_train.counterfactual.dataset import (
+    AdvantageDataset,
+    EngineOpponent,
+    EnginePlayers,
+    label,
+)
+from ohhell_train.counterfactual.fit import AdvantageNet, fit
+from ohhell_train.counterfactual.folder import CounterfactualRun, made_with, start_of
 from ohhell_train.evaluate import Difference, averaged, check_fields, measure, warn_of_faults
+from ohhell_train.settings import PAST
 
 _SIZES = {
     "card": (CARD_SITUATION, CARD_CHOICE, BID_BASE),
     "bid": (BID_SITUATION, BID_CHOICE, NUM_BIDS),
 }
-"""Of the networks, see ``Correction``."""
+"""Of the networks, see ``AdvantageNet``."""
 
 
 def train(run: CounterfactualRun, quiet: bool = False) -> list[CounterfactualAgent]:
@@ -147,14 +153,14 @@ class _Round:
         earlier = self.done[-1].about if self.done else {}
         about["cpu_seconds"] = round(earlier.get("cpu_seconds", 0) + time.process_time() - cpu, 1)
         about["seconds"] = round(time.monotonic() - began, 1)
-        about["rules"] = sorted({rules.name for rules, _ in config.cells()})
-        about["players"] = sorted({rules.players for rules, _ in config.cells()})
+        about["rules"] = sorted({rules.name for rules, _ in config.table_kinds()})
+        about["players"] = sorted({rules.players for rules, _ in config.table_kinds()})
         return CounterfactualAgent(models, about)
 
-    def _fit(self, models: Rows, name: str, notes: Notes, done: float) -> float | None:
+    def _fit(self, models: Rows, name: str, notes: AdvantageDataset, done: float) -> float | None:
         """Fits one of the networks; returns its loss, None where there was nothing to learn."""
         torch.manual_seed(self.config.seed * 1000 + self.number)
-        network, settings = Correction(*_SIZES[name]), self.config.fit
+        network, settings = AdvantageNet(*_SIZES[name]), self.config.fit
         rate = settings.learning_rate
         if models[f"{name}_out"].any():  # fitted before; all zeros would never move again
             network.take(models, name)
@@ -167,10 +173,10 @@ class _Round:
 
     def _measured(self, player: CounterfactualAgent) -> dict[str, list[float]]:
         """Returns the difference to each field over all tables of the run, mean and interval."""
-        report, cells = self.config.report, self.config.cells()
+        report, cells = self.config.report, self.config.table_kinds()
         deals = max(2, report.deals // len(cells))
         scores: dict[str, list[float]] = {}
-        for field in report.against:
+        for field in report.fields:
             with ohhell_agents.make(field, report.seed) as other:
                 one = averaged(
                     [
@@ -196,10 +202,10 @@ def _copy(models: Rows) -> Rows:
 
 def _company(
     config: CounterfactualConfig, learner: Rows, done: list[CounterfactualAgent]
-) -> Company:
+) -> EnginePlayers:
     """Returns who plays in a round: the learner, and those that it meets."""
-    stack, fields = [learner], list[Field]()
-    for wish in config.fields:
+    stack, fields = [learner], list[EngineOpponent]()
+    for wish in config.opponents:
         players = done[:-1] or done if wish.player == PAST else [_met(wish.player)]
         numbers: list[int] = []
         for player in players:
@@ -210,22 +216,22 @@ def _company(
             numbers.append(HEURISTIC + len(stack))
             stack.append(player.models)  # type: ignore[attr-defined]
         if numbers:  # before the second round there is no past
-            fields.append(Field(tuple(numbers), wish.share))
+            fields.append(EngineOpponent(tuple(numbers), wish.share))
     models = np.concatenate([rows.view(np.ndarray) for rows in stack])
-    return Company(engine_rows(models), tuple(fields))
+    return EnginePlayers(engine_rows(models), tuple(fields))
 
 
 def _met(name: str) -> ohhell_agents.Agent:
     try:
         return ohhell_agents.make(name, seed=0)
     except OhHellError as error:
-        raise RulesError(f"fields: {error}") from None
+        raise RulesError(f"opponents: {error}") from None
 
 
 def _check_lives_inside(name: str, player: ohhell_agents.Agent) -> None:
     if player.engine_player != HEURISTIC:
         raise RulesError(
-            f"fields: {shown(name)} does not live in the engine; heuristic, random, past or a "
+            f"opponents: {shown(name)} does not live in the engine; heuristic, random, past or a "
             "checkpoint of counterfactual self-play can be met"
         )
 
@@ -236,7 +242,7 @@ def check_settings(config: CounterfactualConfig) -> None:
     Raises:
         OhHellError: They cannot be played.
     """
-    cells = config.cells()
+    cells = config.table_kinds()
     for rules, size in cells:
         try:
             compile_rules(rules, "deal", size)
@@ -246,7 +252,7 @@ def check_settings(config: CounterfactualConfig) -> None:
         raise RulesError("bids=0: in deals of one card there is nothing else to learn")
     learner = fitted() if config.start is None else start_of(config.start).models
     _company(config, learner, [])
-    check_fields(config.report.against, [rules for rules, _ in cells], config.report.seed)
+    check_fields(config.report.fields, [rules for rules, _ in cells], config.report.seed)
 
 
 def _sizes(rules: Rules, size: int | None) -> Sequence[int]:

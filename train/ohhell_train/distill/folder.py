@@ -33,14 +33,14 @@ from ohhell_agents.nn.network import Network
 from ohhell_env.errors import CheckpointError
 from ohhell_env.files import write_whole
 from ohhell_train.distill.config import DistillConfig
-from ohhell_train.distill.dataset import NAMES, Lessons
+from ohhell_train.distill.dataset import NAMES, DistillDataset
 from ohhell_train.distill.files import read_arrays, write_arrays
-from ohhell_train.distill.fit import Fitting
+from ohhell_train.distill.fit import StudentFit
 from ohhell_train.ppo.folder import checkpoint_in, start_of
 from ohhell_train.runs.base import CONFIG, START, RunFolder, clear_left_over, metrics_table
 
 METRICS, STATE, GAMES, EPOCHS = "metrics.csv", "state.safetensors", "games", "epochs"
-_PLAYED_WITH = {"rules", "players", "hand_size", "layout", "seed", "teacher", "noise", "guests"}
+_PLAYED_WITH = {"rules", "players", "hand_size", "layout", "seed", "teacher", "noise", "opponents"}
 """Settings that the games depend on."""
 _FITTED_WITH = _PLAYED_WITH | {"decisions", "start", "network", "fit"}
 """Settings that the fit depends on."""
@@ -61,8 +61,8 @@ class DistillRun(RunFolder):
             save_checkpoint(self.path / START, checkpoint_in(Path(config.start), WHOLE))
 
     def others(self, config: DistillConfig) -> list[str]:
-        """Returns the names of the guests; the teacher stands in each part of the games."""
-        return list(config.guests)
+        """Returns the names of the opponents; the teacher stands in each part of the games."""
+        return config.opponent_names()
 
     def start(self, config: DistillConfig) -> Network | None:
         """Returns what the network of the run begins as, from the copy in its own folder.
@@ -70,7 +70,7 @@ class DistillRun(RunFolder):
         Raises:
             CheckpointError: The copy is broken, or of another shape.
         """
-        return None if config.start is None else start_of(config.as_ppo(), self.path / START)
+        return None if config.start is None else start_of(self.path / START, config)
 
     def parts(self) -> int:
         """Returns how many parts of the games are there, from part 0 on."""
@@ -82,12 +82,12 @@ class DistillRun(RunFolder):
     def _part(self, number: int) -> Path:
         return self.path / GAMES / f"{number}.safetensors"
 
-    def save_part(self, number: int, lessons: Lessons, about: Mapping[str, Any]) -> None:
+    def save_part(self, number: int, dataset: DistillDataset, about: Mapping[str, Any]) -> None:
         """Writes a part of the games; ``about`` is plain data that tells how it was played."""
         notes = {**about, "part": number, "played_with": self._made_with(_PLAYED_WITH)}
-        write_arrays(self._part(number), lessons.arrays(), json.dumps(notes))
+        write_arrays(self._part(number), dataset.arrays(), json.dumps(notes))
 
-    def load_part(self, number: int) -> tuple[Lessons, dict[str, Any]]:
+    def load_part(self, number: int) -> tuple[DistillDataset, dict[str, Any]]:
         """Returns a part of the games, and what is known of it.
 
         Raises:
@@ -101,7 +101,7 @@ class DistillRun(RunFolder):
             raise CheckpointError(
                 f"{file}: is part {then}; move it elsewhere to have it played again"
             )
-        return Lessons(**{name: arrays[name] for name in NAMES}), notes
+        return DistillDataset(**{name: arrays[name] for name in NAMES}), notes
 
     def check_teacher(self, number: int, teacher: str, first: str) -> None:
         """Checks that a part was played by the same teacher as the parts before it.
@@ -142,7 +142,7 @@ class DistillRun(RunFolder):
         """
         return self._read_state()[1] if (self.path / STATE).exists() else []
 
-    def restore(self, fitting: Fitting) -> None:
+    def restore(self, fitting: StudentFit) -> None:
         """Brings a new fitting to the saved state, if there is one.
 
         Raises:
@@ -166,7 +166,7 @@ class DistillRun(RunFolder):
         tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
         return tensors, notes["rows"], notes["schedule"]
 
-    def save_epoch(self, fitting: Fitting, rows: list[Row]) -> None:
+    def save_epoch(self, fitting: StudentFit, rows: list[Row]) -> None:
         """Writes the player of an epoch, the state after it, and what follows from them.
 
         Args:

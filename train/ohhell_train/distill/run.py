@@ -16,10 +16,10 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 import ohhell_agents
 from ohhell_agents.nn.agent import LearnedAgent
 from ohhell_train.distill.config import DistillConfig
-from ohhell_train.distill.dataset import Lessons
-from ohhell_train.distill.fit import Fitting
+from ohhell_train.distill.dataset import DistillDataset
+from ohhell_train.distill.fit import StudentFit
 from ohhell_train.distill.folder import DistillRun, Row
-from ohhell_train.distill.games import close, invited, play
+from ohhell_train.distill.games import close, make_players, play
 from ohhell_train.evaluate import Difference, check_fields, measure, warn_of_faults
 from ohhell_train.ppo.folder import start_of
 from ohhell_train.tournament.entrants import Entrant
@@ -92,27 +92,27 @@ class _Training:
 
     def go_on(self) -> None:
         """Plays what is missing of the games, then fits the epochs that are missing."""
-        held_out, lessons = self._games()
-        fitting = Fitting(self.config, lessons, held_out, self.run.start(self.config))
+        held_out, dataset = self._games()
+        fitting = StudentFit(self.config, dataset, held_out, self.run.start(self.config))
         self.run.restore(fitting)
         self.clock.read()
         if self.rows:
             self.spent = {name: self.rows[-1][name] for name in self.spent}
-        size, epochs, done = len(lessons), self.config.fit.epochs, len(self.rows)
+        size, epochs, done = len(dataset), self.config.fit.epochs, len(self.rows)
         task = self.progress.add_task("fitting", total=epochs * size, completed=done * size)
         for number in range(done + 1, epochs + 1):
             before = (number - 1) * size
 
-            def told(seen: int, before: int = before) -> None:
+            def on_progress(seen: int, before: int = before) -> None:
                 self.progress.update(task, completed=before + seen)
 
-            self._finish(number, fitting, fitting.epoch(number, told))
+            self._finish(number, fitting, fitting.epoch(number, on_progress))
 
-    def _games(self) -> tuple[Lessons, Lessons]:
+    def _games(self) -> tuple[DistillDataset, DistillDataset]:
         """Returns the decisions held out and those to learn from; plays those that are missing."""
         wanted, there = self.config.decisions, self.run.parts()
         task = self.progress.add_task(f"games of {self.config.teacher}", total=wanted)
-        parts: list[Lessons] = []
+        parts: list[DistillDataset] = []
         found, teacher = 0, ""
         with contextlib.ExitStack() as later:
             players: list[Entrant] = []
@@ -121,18 +121,18 @@ class _Training:
                 if number >= there:
                     players = players or self._invite(later)
                     self._play(players, number, functools.partial(self._seen, task, found))
-                lessons, about = self.run.load_part(number)
+                dataset, about = self.run.load_part(number)
                 self._spend(about)
                 teacher = teacher or about["teacher"]
                 self.run.check_teacher(number, about["teacher"], teacher)
-                parts.append(lessons)
-                found += len(lessons) if number else 0  # part 0 is held out
+                parts.append(dataset)
+                found += len(dataset) if number else 0  # part 0 is held out
                 self._seen(task, found, 0)
-        return parts[0], Lessons.joined(parts[1:])
+        return parts[0], DistillDataset.joined(parts[1:])
 
     def _invite(self, later: contextlib.ExitStack) -> list[Entrant]:
         self.run.check_others(self.config)
-        players = invited(self.config)
+        players = make_players(self.config)
         later.callback(close, players)
         return players
 
@@ -142,13 +142,15 @@ class _Training:
     def _seen(self, task: TaskID, before: int, decisions: int) -> None:
         self.progress.update(task, completed=min(before + decisions, self.config.decisions))
 
-    def _play(self, players: list[Entrant], number: int, told: Callable[[int], None]) -> None:
+    def _play(
+        self, players: list[Entrant], number: int, on_progress: Callable[[int], None]
+    ) -> None:
         self.clock.read()
-        lessons = play(self.config, players, number, told if number else lambda _: None)
+        dataset = play(self.config, players, number, on_progress if number else lambda _: None)
         teacher = f"{self.config.teacher} {players[0].player.fingerprint}"
-        self.run.save_part(number, lessons, {"teacher": teacher, **self.clock.read()})
+        self.run.save_part(number, dataset, {"teacher": teacher, **self.clock.read()})
 
-    def _finish(self, number: int, fitting: Fitting, row: Row) -> None:
+    def _finish(self, number: int, fitting: StudentFit, row: Row) -> None:
         """Measures and saves what came out of an epoch."""
         last = number == self.config.fit.epochs
         if last or number % self.config.report.every == 0:
@@ -157,16 +159,17 @@ class _Training:
         self.rows.append({"epoch": number, **self.spent, **row})
         self.run.save_epoch(fitting, self.rows)
 
-    def _measured(self, fitting: Fitting, number: int) -> Row:
+    def _measured(self, fitting: StudentFit, number: int) -> Row:
         """Returns the difference to each field, with the ends of its interval."""
         report, config = self.config.report, self.config
-        player, rules = LearnedAgent(fitting.checkpoint(), seed=0), fitting.rules
+        player = LearnedAgent(fitting.checkpoint(), seed=0)
+        rules, hand_size = config.table_kinds()[0]
         row: Row = {}
         texts: list[str] = []
-        for name in report.against:
+        for name in report.fields:
             with ohhell_agents.make(name, report.seed) as other:
                 deals = min(report.deals, report.slow_deals) if other.one_by_one else report.deals
-                found = measure(player, other, rules, deals, report.seed, config.hand_size)
+                found = measure(player, other, rules, deals, report.seed, hand_size)
             warn_of_faults(name, found)
             row |= _columns(f"over_{name}", found)
             texts.append(f"{name} {found}")
@@ -189,10 +192,10 @@ def check_settings(config: DistillConfig) -> None:
     Raises:
         OhHellError: They cannot be played, or one of the players is not found.
     """
-    close(invited(config))
+    close(make_players(config))
     if config.start is not None:
-        start_of(config.as_ppo(), Path(config.start))
-    check_fields(config.report.against, [config.resolved_rules()], config.report.seed)
+        start_of(Path(config.start), config)
+    check_fields(config.report.fields, [config.resolved_rules()], config.report.seed)
 
 
 def begin(path: Path, config: DistillConfig, force: bool = False) -> DistillRun:

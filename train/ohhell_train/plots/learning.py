@@ -36,7 +36,7 @@ def learning_curves(
     Args:
         runs: Folders of any kind of training; their names are those of the folders, if none are
             given.
-        against: The field that they were measured against, one of the run's ``report.against``.
+        against: The field that they were measured against, one of the run's ``report.fields``.
         over: "decisions" (a distillation goes through the same ones in every epoch; each time
             counts) or "minutes".
         ax: Where to draw; None: a new figure.
@@ -131,11 +131,14 @@ def _column(path: Path, rows: Sequence[dict[str, str]], against: str) -> str:
 
 def _deals(file: Path, settings: Mapping[str, Any]) -> int:
     """Returns the deals of a measurement; fields that think long play fewer."""
-    report, more = settings.get("report"), settings.get("more_players") or ()
+    report, players = settings.get("report"), settings.get("players")
     deals = report.get("deals") if isinstance(report, dict) else None
-    if type(deals) is not int or not isinstance(more, list | tuple):
+    if type(deals) is not int:
         raise OhHellError(f"{file}: report.deals is missing: these are not a run's settings")
-    return deals * (1 + len(more))  # runs for several numbers of players play as many at each
+    several = isinstance(players, list) and settings.get("method") == "ppo"
+    return deals * (
+        len(players) if several else 1
+    )  # runs for several numbers of players play as many at each
 
 
 def _decisions(

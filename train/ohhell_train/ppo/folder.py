@@ -45,7 +45,8 @@ from ohhell_agents.two_part import PARTS, TwoPartAgent
 from ohhell_env.errors import CheckpointError, OhHellError
 from ohhell_env.files import write_whole
 from ohhell_env.observation import layout_of
-from ohhell_train.ppo.config import Config
+from ohhell_train.distill.config import DistillConfig
+from ohhell_train.ppo.config import PpoConfig
 from ohhell_train.ppo.learner import SelfPlayPPO
 from ohhell_train.ppo.pool import Pool
 from ohhell_train.ppo.state import digest_of, put_back, tensors_of
@@ -55,6 +56,8 @@ from ohhell_train.runs.lock import InUseError
 METRICS, STATE = "metrics.csv", "state.safetensors"
 CHECKPOINTS, POOL, BOARD = "checkpoints", "pool", "tensorboard"
 
+
+NetworkRun = PpoConfig | DistillConfig
 
 _LEARNS = {WHOLE: "bids and cards", **{part: f"the {part}" for part in PARTS}}
 
@@ -81,24 +84,24 @@ class Counters:
     """Newest measurements: mean difference, lower and upper end of its interval by field."""
 
 
-class RunDirectory(RunFolder):
+class PpoRun(RunFolder):
     """A folder with a run in it; see the module's docstring for what it holds."""
 
-    settings = Config
-    _rest: Agent | None = None
+    settings = PpoConfig
+    _partner: Agent | None = None
     """Who decides what the network does not learn, once it has been asked for."""
 
-    def _bring(self, config: Config) -> None:
+    def _bring(self, config: PpoConfig) -> None:
         if config.start is not None:
             folder = Path(config.start)
-            save_checkpoint(self.path / START, checkpoint_in(folder, config.learn))
+            save_checkpoint(self.path / START, checkpoint_in(folder, config.part))
 
-    def others(self, config: Config) -> list[str]:
-        """Returns the names of the guests, and of the player that decides the rest."""
-        return [*config.opponents.fixed(), *([] if config.learn == WHOLE else [config.rest])]
+    def others(self, config: PpoConfig) -> list[str]:
+        """Returns the names of the opponents, and of the partner."""
+        return [*config.shares(), *([] if config.part == WHOLE else [config.partner])]
 
     @classmethod
-    def open(cls, path: Path) -> RunDirectory:
+    def open(cls, path: Path) -> PpoRun:
         """Returns the run that was begun in a folder; what a kill left half done is mended.
 
         Raises:
@@ -121,13 +124,13 @@ class RunDirectory(RunFolder):
                 else:
                     shutil.rmtree(folder, ignore_errors=True)
 
-    def start(self, config: Config) -> Network | None:
+    def start(self, config: PpoConfig) -> Network | None:
         """Returns what the network of the run begins as, from the copy in its own folder.
 
         Raises:
             CheckpointError: The copy is broken, or of another shape.
         """
-        return None if config.start is None else start_of(config, self.path / START)
+        return None if config.start is None else start_of(self.path / START, config)
 
     def add_metrics(self, row: Mapping[str, Any]) -> None:
         """Appends a row to the metrics; the first row gives the columns."""
@@ -175,7 +178,7 @@ class RunDirectory(RunFolder):
             "run, which begins a new one (nothing else is lost)"
         )
 
-    def save_network(self, network: Network, config: Config, name: str) -> None:
+    def save_network(self, network: Network, config: PpoConfig, name: str) -> None:
         """Writes a network as a player that ``ohhell_agents.load`` reads."""
         player = self.player(network, config)
         if isinstance(player, TwoPartAgent):
@@ -183,17 +186,19 @@ class RunDirectory(RunFolder):
         else:
             player.save(self.path / name)
 
-    def player(self, network: Network, config: Config) -> Agent:
+    def player(self, network: Network, config: PpoConfig) -> Agent:
         """Returns the player that a run trains: a network, with another one for the rest."""
-        rules, part = config.resolved_rules(), config.learn
-        checkpoint = Checkpoint(network, rules, config.layout, config.hand_size, part)
+        (rules, hand_size), part = config.table_kinds()[0], config.part
+        checkpoint = Checkpoint(network, rules, config.layout, hand_size, part)
         learned = LearnedAgent(checkpoint, seed=0)
         if part == WHOLE:
             return learned
-        if self._rest is None:  # made once: its files may change while the run goes on
-            self._rest = make(config.rest, config.report.seed)
+        if self._partner is None:  # made once: its files may change while the run goes on
+            self._partner = make(config.partner, config.report.seed)
         rest = next(each for each in PARTS if each != part)
-        return TwoPartAgent(**{part: learned, rest: self._rest}, seed=0, names={rest: config.rest})
+        return TwoPartAgent(
+            **{part: learned, rest: self._partner}, seed=0, names={rest: config.partner}
+        )
 
     def past_self(self, decisions: int) -> Path | None:
         """Returns the newest saved player of at most so many decisions, if there is any."""
@@ -203,7 +208,7 @@ class RunDirectory(RunFolder):
 
     def save_state(self, ppo: SelfPlayPPO, counters: Counters) -> None:
         """Writes all that a resumed run needs; between two rollouts only."""
-        pool = ppo.tables.company.pool
+        pool = ppo.tables.opponents.pool
         past = {} if pool is None else self._save_pool(pool, ppo.config)
         notes = {
             "pool": past,
@@ -223,7 +228,7 @@ class RunDirectory(RunFolder):
             if folder.name not in past:  # only now is no saved state left that names it
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def _save_pool(self, pool: Pool, config: Config) -> dict[str, str]:
+    def _save_pool(self, pool: Pool, config: PpoConfig) -> dict[str, str]:
         """Writes those past selves that are not there yet; returns the digest of each, by slot."""
         digests: dict[str, str] = {}
         for decisions, network in zip(pool.decisions, pool.networks, strict=True):
@@ -233,15 +238,15 @@ class RunDirectory(RunFolder):
                 self.save_network(network, config, f"{POOL}/{folder.name}")
         return digests
 
-    def _restore_pool(
-        self, pool: Pool, past: Mapping[str, str], beaten: torch.Tensor, config: Config
+    def _partnerore_pool(
+        self, pool: Pool, past: Mapping[str, str], beaten: torch.Tensor, config: PpoConfig
     ) -> None:
         networks: list[Network] = []
         for name, digest in past.items():
             folder = self.path / POOL / name
             if not _is_player(folder, digest):
                 raise self._broken_state(f"{folder} is not the past self that it names")
-            networks.append(checkpoint_in(folder, config.learn).network)
+            networks.append(checkpoint_in(folder, config.part).network)
         pool.restore(networks, [int(name) for name in past], beaten.numpy())
 
     def counters(self) -> Counters:
@@ -276,9 +281,9 @@ class RunDirectory(RunFolder):
             )
         try:
             put_back(ppo, tensors, notes)
-            if ppo.tables.company.pool is not None:
+            if ppo.tables.opponents.pool is not None:
                 beaten = tensors["pool.beaten"]
-                self._restore_pool(ppo.tables.company.pool, notes["pool"], beaten, ppo.config)
+                self._partnerore_pool(ppo.tables.opponents.pool, notes["pool"], beaten, ppo.config)
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise self._broken_state(f"it does not fit {CONFIG}: {error}") from None
 
@@ -303,26 +308,28 @@ class RunDirectory(RunFolder):
         )
 
 
-def _made_with(config: Config) -> dict[str, Any]:
+def _made_with(config: PpoConfig) -> dict[str, Any]:
     """Returns the settings that a saved state cannot go on without."""
     names = {"rules", "players", "hand_size", "layout", "tables", "opponents", "network"}
-    names |= {"more_players", "pool", "learn", "rest", "start", "seed"}
+    names |= {"pool", "part", "partner", "start", "seed"}
     return config.resolved().model_dump(mode="json", include=names)
 
 
-def start_of(config: Config, folder: Path) -> Network:
+def start_of(folder: Path, config: NetworkRun) -> Network:
     """Returns the network of a checkpoint that a run is to begin as.
 
     Raises:
         CheckpointError: It cannot be read, or is no network of the run's shape.
     """
-    checkpoint = checkpoint_in(folder, config.learn)
-    if checkpoint.part not in (WHOLE, config.learn):
+    wanted = config.part if isinstance(config, PpoConfig) else WHOLE
+    checkpoint = checkpoint_in(folder, wanted)
+    if checkpoint.part not in (WHOLE, wanted):
         raise CheckpointError(
-            f"{folder}: learned the {checkpoint.part} only, this run learns {_LEARNS[config.learn]}"
-            f"; set learn={checkpoint.part}, or begin as another checkpoint"
+            f"{folder}: learned the {checkpoint.part} only, this run part {_LEARNS[wanted]}"
+            f"; set part={checkpoint.part}, or begin as another checkpoint"
         )
-    layout = layout_of(config.resolved_rules(), config.layout, config.hand_size)
+    rules, hand_size = config.table_kinds()[0]
+    layout = layout_of(rules, config.layout, hand_size)
     then = checkpoint.rules
     if checkpoint.layout.digest != layout.digest:
         raise CheckpointError(
@@ -339,27 +346,26 @@ def start_of(config: Config, folder: Path) -> Network:
     return checkpoint.network
 
 
-def checkpoint_in(folder: Path, learn: str) -> Checkpoint:
+def checkpoint_in(folder: Path, part: str) -> Checkpoint:
     """Returns the network of a player that a run saved, or that a run is to begin as.
 
     Args:
         folder: Its folder.
-        learn: What is wanted of a player of two parts: "bids" or "cards"; "both": it must be whole.
+        part: What is wanted of a player of two parts: "bids" or "cards"; "both": it must be whole.
 
     Raises:
         CheckpointError: It cannot be read, or that part is no network.
     """
     if kind_of(read_card(folder)) != TwoPartAgent.kind:
         return load_checkpoint(folder)
-    if learn == WHOLE:
+    if part == WHOLE:
         raise CheckpointError(
-            f"{folder}: is a player of two parts, of which a run can begin as one: set learn=bids "
-            "or learn=cards, or begin as another checkpoint"
+            f"{folder}: is a player of two parts, of which a run can begin as one: set part=bids "
+            "or part=cards, or begin as another checkpoint"
         )
-    part = folder / learn
-    if not part.is_dir():
-        raise CheckpointError(f"{folder}: its {learn} are not decided by a network")
-    return load_checkpoint(part)
+    if not (folder / part).is_dir():
+        raise CheckpointError(f"{folder}: its {part} are not decided by a network")
+    return load_checkpoint(folder / part)
 
 
 def _is_player(folder: Path, digest: str | None = None) -> bool:

@@ -14,10 +14,11 @@ from stable_baselines3.common.callbacks import BaseCallback
 from ohhell_agents import make
 from ohhell_agents.base import Agent
 from ohhell_train.evaluate import Difference, averaged, measure, warn_of_faults
-from ohhell_train.ppo.config import PAST, Config
-from ohhell_train.ppo.folder import CHECKPOINTS, Counters, RunDirectory, checkpoint_in
+from ohhell_train.ppo.config import PpoConfig
+from ohhell_train.ppo.folder import CHECKPOINTS, Counters, PpoRun, checkpoint_in
 from ohhell_train.ppo.learner import SelfPlayPPO
 from ohhell_train.runs.tensorboard import Board
+from ohhell_train.settings import PAST
 
 _LOSSES = {
     "policy_loss": "policy_gradient_loss",
@@ -38,8 +39,8 @@ class Reporter(BaseCallback):
 
     def __init__(
         self,
-        run: RunDirectory,
-        config: Config,
+        run: PpoRun,
+        config: PpoConfig,
         counters: Counters,
         progress: Progress,
         task: TaskID,
@@ -81,7 +82,7 @@ class Reporter(BaseCallback):
         measured = self._measure() if due else {}
         counters.seconds = time.monotonic() - self._began
         if config.max_minutes is not None:
-            self.model.hurry = counters.seconds / (60 * config.max_minutes)
+            self.model.time_fraction = counters.seconds / (60 * config.max_minutes)
         row = self._row(measured)
         self.run.add_metrics(row)
         self.board.add(row)
@@ -107,7 +108,7 @@ class Reporter(BaseCallback):
         self._say(
             f"after {self.counters.decisions:,} decisions: the rollout held none to learn from "
             "(all were forced, or what follows them is not known yet), so it changed nothing; "
-            f"raise laps={self.config.laps} or tables={self.config.tables}"
+            f"raise rollout_laps={self.config.rollout_laps} or tables={self.config.tables}"
         )
 
     def _finish(self) -> None:
@@ -128,7 +129,7 @@ class Reporter(BaseCallback):
         config, counters = self.config, self.counters
         network = self.model.policy.network
         found: dict[str, Difference] = {}
-        for name in config.report.against:
+        for name in config.report.fields:
             field = self._field(name)
             if field is not None:
                 with field:
@@ -151,19 +152,20 @@ class Reporter(BaseCallback):
         folder = self.run.past_self(self.counters.decisions // 2)
         if folder is None:
             return None
-        return self.run.player(checkpoint_in(folder, self.config.learn).network, self.config)
+        return self.run.player(checkpoint_in(folder, self.config.part).network, self.config)
 
     def _difference(self, player: Agent, field: Agent) -> Difference:
         config, report = self.config, self.config.report
         slow = field.one_by_one or player.one_by_one
         deals = min(report.deals, report.slow_deals) if slow else report.deals
+        kinds = config.table_kinds()
         with warnings.catch_warnings():
-            if config.more_players:  # it was trained for all of them
+            if len(kinds) > 1:  # it was trained for all of them
                 warnings.filterwarnings("ignore", "trained for", UserWarning)
             return averaged(
                 [
-                    measure(player, field, rules, deals, report.seed, config.hand_size)
-                    for rules in config.rules_of_tables()
+                    measure(player, field, rules, deals, report.seed, hand_size)
+                    for rules, hand_size in kinds
                 ]
             )
 
@@ -183,7 +185,7 @@ class Reporter(BaseCallback):
         deals = (buffer.rewards * model.tables.scale)[buffer.ends & buffer.ours]
         row["points_a_deal"] = round(float(deals.mean()), 4) if len(deals) else ""
         row |= {name: _written(logged.get(f"train/{key}")) for name, key in _LOSSES.items()}
-        for name in self.config.report.against:
+        for name in self.config.report.fields:
             ends, column = measured.get(name), f"over_{name.replace(',', ';')}"
             row[column] = round(ends.mean, 4) if ends else ""
             row[f"{column}_low"] = round(ends.low, 4) if ends else ""

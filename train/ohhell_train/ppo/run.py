@@ -13,14 +13,15 @@ from rich.progress import BarColumn, Progress, TextColumn
 from ohhell_agents import make
 from ohhell_env.errors import RulesError
 from ohhell_train.evaluate import check_fields
-from ohhell_train.ppo.config import PAST, Config
-from ohhell_train.ppo.folder import BOARD, Counters, RunDirectory, start_of
-from ohhell_train.ppo.learner import SelfPlayPPO, keeping_global_chance
+from ohhell_train.ppo.config import PpoConfig
+from ohhell_train.ppo.folder import BOARD, Counters, PpoRun, start_of
+from ohhell_train.ppo.learner import SelfPlayPPO, keeping_global_rng
 from ohhell_train.ppo.mixed_tables import MixedTables
 from ohhell_train.ppo.pool import Pool
 from ohhell_train.ppo.reporter import Reporter
-from ohhell_train.ppo.rollout import Company, LapTables
+from ohhell_train.ppo.rollout import LapTables, TableOpponents
 from ohhell_train.runs.tensorboard import Board
+from ohhell_train.settings import PAST
 
 _MOST_MEMORY = 4 * 2**30
 """Bytes that a rollout may take."""
@@ -28,7 +29,7 @@ _OTHER_BYTES = 64
 """Bytes of a decision in a rollout beside its observation and mask, about."""
 
 
-def train(run: RunDirectory, quiet: bool = False) -> Counters:
+def train(run: PpoRun, quiet: bool = False) -> Counters:
     """Trains a run, new or interrupted, to its end; does nothing if it is finished.
 
     Args:
@@ -44,19 +45,19 @@ def train(run: RunDirectory, quiet: bool = False) -> Counters:
     counters = run.counters()
     if counters.finished:
         return counters
-    with run.lock(), keeping_global_chance():
+    with run.lock(), keeping_global_rng():
         run.recover()
         return _go_on(run, quiet)
 
 
-def _go_on(run: RunDirectory, quiet: bool) -> Counters:
+def _go_on(run: PpoRun, quiet: bool) -> Counters:
     counters, config = run.counters(), run.config()
     if counters.finished:  # by another process, just before this one came to it
         return counters
     torch.set_num_threads(1)  # with others on the machine, two threads are slower than one
     _check_size(config)
     run.check_others(config)
-    ppo = SelfPlayPPO(config, tables_of(config), run.start(config))
+    ppo = SelfPlayPPO(config, make_tables(config), run.start(config))
     run.restore_state(ppo)
     run.cut_metrics(counters.decisions)
     board = Board(run.path / BOARD if config.report.tensorboard else None, counters.decisions)
@@ -65,7 +66,7 @@ def _go_on(run: RunDirectory, quiet: bool) -> Counters:
         total = _whole_rollouts(config.decisions - done, ppo) + done
         task = progress.add_task("training", total=total, completed=done, score="", left="")
         if config.max_minutes is not None:
-            ppo.hurry = counters.seconds / (60 * config.max_minutes)
+            ppo.time_fraction = counters.seconds / (60 * config.max_minutes)
         reporter = Reporter(run, config, counters, progress, task, board)
         left = config.decisions - counters.decisions
         never = sys.maxsize  # its own log is not used
@@ -79,10 +80,10 @@ def _whole_rollouts(decisions: int, ppo: SelfPlayPPO) -> int:
     return -(-decisions // size) * size
 
 
-def _check_size(config: Config) -> None:
+def _check_size(config: PpoConfig) -> None:
     """Raises RulesError where the rollouts would not fit into memory."""
-    tables = tables_of(config, 2 * len(config.rules_of_tables()))
-    decisions = config.laps * sum(
+    tables = make_tables(config, 2 * len(config.table_kinds()))
+    decisions = config.rollout_laps * sum(
         _share(config.tables, len(tables.groups), number) * group.players
         for number, group in enumerate(tables.groups)
     )
@@ -90,33 +91,33 @@ def _check_size(config: Config) -> None:
     if size > _MOST_MEMORY:
         players = " or ".join(str(group.players) for group in tables.groups)
         raise RulesError(
-            f"tables={config.tables}, laps={config.laps}: rollouts of {decisions:,} decisions "
-            f"(tables * {players} players * laps) take {size / 2**30:,.1f} GiB; "
-            f"{_MOST_MEMORY / 2**30:.0f} GiB are allowed, lower one of them"
+            f"tables={config.tables}, rollout_laps={config.rollout_laps}: rollouts of "
+            f"{decisions:,} decisions (tables * {players} players * laps) take "
+            f"{size / 2**30:,.1f} GiB; {_MOST_MEMORY / 2**30:.0f} GiB are allowed: lower one"
         )
 
 
-def tables_of(config: Config, number: int | None = None) -> MixedTables:
+def make_tables(config: PpoConfig, number: int | None = None) -> MixedTables:
     """Returns the tables of a run, or fewer of them.
 
     Raises:
         OhHellError: The rules cannot be played, or a player that should sit there is not found.
     """
     random = np.random.Generator(np.random.Philox(config.seed))
-    pool = Pool(config.pool) if config.opponents.past > 0 else None
-    rules = config.rules_of_tables()
+    pool = Pool(config.pool) if config.past_share() > 0 else None
+    kinds = config.table_kinds()
     groups = [
         LapTables(
-            each,
-            _share(config.tables if number is None else number, len(rules), place),
+            rules,
+            _share(config.tables if number is None else number, len(kinds), place),
             config.seed,
-            config.hand_size,
+            hand_size,
             config.layout,
-            _company(config, pool),
-            config.network.critic == "all_hands",
+            _opponents(config, pool),
+            config.network.critic == "oracle",
             random,
         )
-        for place, each in enumerate(rules)
+        for place, (rules, hand_size) in enumerate(kinds)
     ]
     return MixedTables(groups)
 
@@ -126,10 +127,10 @@ def _share(tables: int, groups: int, place: int) -> int:
     return tables // groups + (place < tables % groups)
 
 
-def _company(config: Config, pool: Pool | None) -> Company:
-    opponents = [(make(name, 0), share) for name, share in config.opponents.fixed().items()]
-    partner = None if config.learn == "both" else make(config.rest, 0)
-    return Company(opponents, pool, config.opponents.past, config.learn, partner)
+def _opponents(config: PpoConfig, pool: Pool | None) -> TableOpponents:
+    opponents = [(make(name, 0), share) for name, share in config.shares().items()]
+    partner = None if config.part == "both" else make(config.partner, 0)
+    return TableOpponents(opponents, pool, config.past_share(), config.part, partner)
 
 
 def _progress(quiet: bool) -> Progress:
@@ -144,7 +145,7 @@ def _progress(quiet: bool) -> Progress:
     )
 
 
-def check_settings(config: Config) -> None:
+def check_settings(config: PpoConfig) -> None:
     """Checks all of the settings that can be checked without a run, at the tables, too.
 
     Raises:
@@ -152,12 +153,12 @@ def check_settings(config: Config) -> None:
     """
     _check_size(config)
     if config.start is not None:
-        start_of(config, Path(config.start))
-    fields = [name for name in config.report.against if name != PAST]
-    check_fields(fields, config.rules_of_tables(), config.report.seed)
+        start_of(Path(config.start), config)
+    fields = [name for name in config.report.fields if name != PAST]
+    check_fields(fields, [kind.rules for kind in config.table_kinds()], config.report.seed)
 
 
-def begin(path: Path, config: Config, force: bool = False) -> RunDirectory:
+def begin(path: Path, config: PpoConfig, force: bool = False) -> PpoRun:
     """Begins a run in a folder; with ``force``, what is there is moved aside first.
 
     Raises:
@@ -165,4 +166,4 @@ def begin(path: Path, config: Config, force: bool = False) -> RunDirectory:
         InUseError: Another process trains in the folder.
     """
     check_settings(config)
-    return RunDirectory.begin(path, config, force)
+    return PpoRun.begin(path, config, force)

@@ -28,8 +28,8 @@ def tensors_of(ppo: SelfPlayPPO) -> dict[str, torch.Tensor]:
         tensors |= {f"optimizer.{number}.{name}": value for name, value in values.items()}
     tensors = {name: value.contiguous() for name, value in tensors.items()}
     tensors |= {f"tables.{k}": torch.from_numpy(v) for k, v in ppo.tables.state().items()}
-    if ppo.tables.company.pool is not None:
-        tensors["pool.beaten"] = torch.from_numpy(ppo.tables.company.pool.beaten)
+    if ppo.tables.opponents.pool is not None:
+        tensors["pool.beaten"] = torch.from_numpy(ppo.tables.opponents.pool.beaten)
     if ppo.following is not None:
         for name in LAP_FIELDS:
             tensors[f"lap.{name}"] = torch.from_numpy(getattr(ppo.following, name))

@@ -63,7 +63,7 @@ class _Chances(nn.Module):
         return self.out(F.relu(self.hidden(inputs))).squeeze(-1)
 
 
-def tables_of(number: int) -> Rules:
+def training_rules(number: int) -> Rules:
     """Returns the rules of one of the tables that the models are fitted at, by its number."""
     players = _PLAYERS[number % len(_PLAYERS)]
     base = Rules.preset("oh_hell", players)
@@ -127,7 +127,7 @@ def play_and_note(
     choosers = new_games(1)
     batch.seed_tables(choosers, np.uint64(seed), np.uint64(1 << 40))
     while found < rows:
-        parts.append(_noted(models, tables_of(number), seed, number, choosers, noise))
+        parts.append(_noted(models, training_rules(number), seed, number, choosers, noise))
         found += len(parts[-1][0])
         number += 1
     later, later_won, now, now_won = zip(*parts, strict=True)
