@@ -1,7 +1,7 @@
-"""Writes the generated parts of the pages in this folder.
+"""Writes the generated parts of CONTRIBUTING.md and of the pages in this folder.
 
-    python docs/generate.py            # rewrite them
-    python docs/generate.py --check    # only say which page is out of date
+    python -m docs.generate            # rewrite them
+    python -m docs.generate --check    # only say which page is out of date
 
 A page marks such a part by comments: ``<!-- generated: NAME -->`` and ``<!-- end -->``. What stands
 between them comes from the function ``BLOCKS[NAME]``.
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from docs.blocks import commands, contributing, environment, play, rules, settings
+from docs.blocks import commands, contributing, environment, modules, play, rules, settings
 
 DOCS = Path(__file__).parent
 _BLOCK = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -46,6 +46,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "universal-layout": environment.universal_layout,
     "rule-features": environment.rule_features,
     "default-state": environment.default_state,
+    "packages": modules.packages,
     "layers": partial(contributing.section, "Map of layers"),
     "set-up": partial(contributing.section, "Set-up"),
     "style": partial(contributing.section, "Words and style"),
@@ -61,12 +62,13 @@ BLOCKS: dict[str, Callable[[], str]] = {
 def main(check: bool) -> int:
     """Rewrites the pages, or names those that are out of date; returns the exit status."""
     stale = 0
-    for path in sorted(DOCS.glob("**/*.md")):
+    # CONTRIBUTING.md first: pages of the site repeat its sections.
+    for path in (DOCS.parent / "CONTRIBUTING.md", *sorted(DOCS.glob("**/*.md"))):
         page = path.read_text(encoding="utf-8")
         made = regenerate(page)
         if made != page:
             stale += 1
-            print(f"{path.relative_to(DOCS)}: {'out of date' if check else 'rewritten'}")
+            print(f"{path.name}: {'out of date' if check else 'rewritten'}")
             if not check:
                 path.write_text(made, encoding="utf-8")
     return 1 if check and stale else 0

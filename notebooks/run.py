@@ -18,7 +18,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-from ohhell_agents.base import write_whole
+from ohhell_agents.saved import write_whole
 
 FOLDER = Path(__file__).resolve().parent
 SECONDS = 600
@@ -34,7 +34,7 @@ FIRST_CELL = """\
 # On a hosted notebook server: installs the project from a clone. Elsewhere this cell does nothing.
 from importlib.util import find_spec
 
-if not (find_spec("ohhell_env") and find_spec("train")):
+if not (find_spec("ohhell_env") and find_spec("ohhell_train")):
     import os
     import subprocess
     import sys
@@ -47,9 +47,8 @@ if not (find_spec("ohhell_env") and find_spec("train")):
             "The project is not installed and no clone of it is around this notebook. Put one on "
             "this machine and set the environment variable OHHELL_ENV_CLONE to its folder."
         )
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--editable"]
-    subprocess.run([*install, f"{clone}[train]"], check=True)
-    sys.path.append(str(clone))  # what is installed in this way is seen from the next start on"""
+    install = [sys.executable, "-m", "pip", "install", "--quiet"]
+    subprocess.run([*install, f"{clone}[train,plots]"], check=True)"""
 
 
 def notebooks(beginnings: Sequence[str] = ()) -> list[Path]:

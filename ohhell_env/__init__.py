@@ -12,10 +12,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ohhell_env.display import draw_with
 from ohhell_env.envs.registration import register_gymnasium, register_pettingzoo
-
-# Not lazy: the function has the name of the module that it comes from, and the import system would
-# put the module in its place.
 from ohhell_env.rules.variants import variants
 
 if TYPE_CHECKING:
@@ -37,6 +35,15 @@ __all__ = [
 
 register_gymnasium()
 register_pettingzoo()
+
+
+def _draw(shown: Any) -> str:
+    from ohhell_env.pictures.html import notebook_html
+
+    return notebook_html(shown)
+
+
+draw_with(_draw)
 
 _CLASSES = {"BatchedOhHell": "envs.batched", "Game": "game", "Rules": "rules"}
 """Public classes by the module that they come from."""

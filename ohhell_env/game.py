@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ohhell_env.actions import BID_BASE, Action, whole_number
 from ohhell_env.cards import Card
+from ohhell_env.display import ShownInNotebooks
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import (
     ILLEGAL,
@@ -58,7 +59,7 @@ def check_episode(episode: Any) -> str:
     return episode
 
 
-class Game:
+class Game(ShownInNotebooks):
     """One table of Oh Hell, from the first deal to the last.
 
     >>> game = Game("oh_hell", seed=7)
@@ -365,16 +366,11 @@ class Game:
 
     def __str__(self) -> str:
         """The table with all hands, as the referee sees it."""
+        # Late: all pictures are imported with one of them, and some play records again.
         from ohhell_env.pictures.text import table_text
         from ohhell_env.pictures.view import referee_view
 
         return table_text(referee_view(self, NOBODY if self.over else self.seat)).rstrip("\n")
-
-    def _repr_html_(self) -> str:
-        """Returns the table with all hands, and the score sheet, as notebooks show a game."""
-        from ohhell_env.pictures.html import game_html
-
-        return game_html(self)
 
 
 def cards_of(mask: int) -> list[Card]:

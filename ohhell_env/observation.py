@@ -29,10 +29,7 @@ from ohhell_env.engine.encode import (
     STATE_CARD_SECTIONS,
 )
 from ohhell_env.engine.layout import MAX_SEATS, NO_TRUMP, Rows, engine_rows
-from ohhell_env.errors import NotationError, RulesError, shown
-from ohhell_env.rules import Rules, RulesLike, as_rules, schedule
-from ohhell_env.rules.schedule import MAX_HAND_SIZE, TrumpSource
-from ohhell_env.rules.shown import (
+from ohhell_env.engine.shown_rules import (
     DEALS_AHEAD_WIDTH,
     NEXT_DEALS,
     POINTS_WIDTH,
@@ -40,6 +37,9 @@ from ohhell_env.rules.shown import (
     RULE_FEATURES_WIDTH,
     WIDE_PAIR,
 )
+from ohhell_env.errors import NotationError, RulesError, shown
+from ohhell_env.rules import Rules, RulesLike, as_rules, schedule
+from ohhell_env.rules.schedule import MAX_HAND_SIZE, TrumpSource
 
 Observation = NDArray[np.int8]
 

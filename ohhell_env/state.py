@@ -5,7 +5,8 @@ hands while its actors learn. It is a vector of int8 like the observation. All s
 one order that does not depend on who asks: place 0 is eldest (the dealer's left), and so on
 clockwise; the dealer comes last. A seat's place is ``(seat - dealer - 1) % players``.
 
-The engine writes it (``engine/encode.py``) by the section table made here, ``decode`` reads by it.
+The engine writes it (``engine/encode.py``) by the section table made here; ``decode_state`` reads
+by it.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def _universal() -> Layout:
     return universal_layout(_NAMES)
 
 
-def sections(rules: RulesLike, layout: str = "default") -> list[tuple[str, int, int]]:
+def state_sections(rules: RulesLike, layout: str = "default") -> list[tuple[str, int, int]]:
     """Returns ``(name, start, length)`` of every section of the state, in order.
 
     Args:
@@ -88,12 +89,12 @@ def sections(rules: RulesLike, layout: str = "default") -> list[tuple[str, int, 
     return list(state_layout_of(as_rules(rules), layout).sections)
 
 
-def section_table(rules: RulesLike, layout: str = "default") -> str:
+def state_table(rules: RulesLike, layout: str = "default") -> str:
     """Returns the section table as Markdown, with the meaning of each section."""
-    return markdown_table(sections(rules, layout), SECTION_MEANINGS_OF_STATES)
+    return markdown_table(state_sections(rules, layout), SECTION_MEANINGS_OF_STATES)
 
 
-def decode(vector: Iterable[int], rules: RulesLike) -> dict[str, Any]:
+def decode_state(vector: Iterable[int], rules: RulesLike) -> dict[str, Any]:
     """Returns the table that a state holds, by name.
 
     Args:

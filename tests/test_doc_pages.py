@@ -232,7 +232,7 @@ def test_generated_parts_are_up_to_date(page: str) -> None:
     if page == GENERATED and importlib.metadata.version("typer") != str(PINS["typer"]):
         pytest.skip("the look of --help is that of the pinned Typer")
     text = text_of(page)
-    assert text == regenerate(text), "run: python docs/generate.py"
+    assert text == regenerate(text), "run: python -m docs.generate"
 
 
 def test_commands_of_the_page_on_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

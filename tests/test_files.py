@@ -19,7 +19,7 @@ from ohhell_env.errors import NotationError, OhHellError, RulesError
 from ohhell_env.files import MOST_SETTINGS, read_text, write_whole
 from ohhell_env.game import Game
 from ohhell_env.records.notation import format_game, parse_game
-from ohhell_env.records.record import Record, from_json, load, to_json
+from ohhell_env.records.record import Record, from_json, load_record, to_json
 from ohhell_env.rules import Rules
 from ohhell_env.testing import play_random
 from ohhell_train.plots.sources import read_table
@@ -35,7 +35,7 @@ as_windows_saves_it = pytest.mark.parametrize("encoding", ENCODINGS)
 
 READERS: dict[str, Callable[[Path], object]] = {
     "text": read_text,
-    "record": load,
+    "record": load_record,
     "rules": Rules.from_yaml,
     "settings": read_settings,
     "table": read_table,
@@ -59,7 +59,7 @@ def saved(path: Path, text: str, encoding: str) -> Path:
 @as_windows_saves_it
 def test_a_record_is_read(record: Record, encoding: str, tmp_path: Path) -> None:
     in_json = saved(tmp_path / "game.json", to_json(record), encoding)
-    assert load(in_json) == record
+    assert load_record(in_json) == record
     assert main(["replay", str(in_json)]) == 0
     in_text = saved(tmp_path / "game.txt", format_game(record), encoding)
     assert parse_game(read_text(in_text)) == record
@@ -142,7 +142,7 @@ def test_noise_and_names_that_cannot_be_are_refused(reader: str, tmp_path: Path)
 
 def test_each_reader_raises_its_own_kind(tmp_path: Path) -> None:
     with pytest.raises(NotationError, match="cannot read it: it is a folder"):
-        load(tmp_path)
+        load_record(tmp_path)
     with pytest.raises(RulesError, match=r"cannot read rules from .*: it is a folder"):
         Rules.from_yaml(tmp_path)
     with pytest.raises(RulesError, match=r"cannot read settings from .*: it is a folder"):

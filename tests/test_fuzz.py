@@ -19,7 +19,8 @@ from ohhell_env.engine import batch
 from ohhell_env.engine.layout import NO_TRUMP, Rows, compile_rules, new_games
 from ohhell_env.errors import RulesError
 from ohhell_env.game import Game
-from ohhell_env.records.record import load, replay
+from ohhell_env.records.record import load_record
+from ohhell_env.records.replay import replay
 from ohhell_env.rules import Rules, schedule
 from ohhell_env.rules.settings import field_types
 from ohhell_env.testing import (
@@ -404,7 +405,7 @@ def test_a_failure_of_the_watcher_is_recorded_and_can_be_replayed(
     assert main(["fuzz", "--out", str(out)]) == 1
     shown = capsys.readouterr()
     assert shown.err.strip().splitlines()[-1].startswith("broken: the watcher found: tricks;")
-    record = load(out)
+    record = load_record(out)
     assert sum(len(deal["bids"]) for deal in record["deals"]) == 2
     assert replay(record).record() == record
     assert f"seed {record['seed']}" in shown.err
@@ -422,7 +423,7 @@ def test_a_failure_outside_is_recorded(
     assert main(["fuzz", "--out", str(out), "--sample", "1"]) == 1
     last = capsys.readouterr().err.strip().splitlines()[-1]
     assert last.startswith("broken: BrokenGameError: two bids; the game so far is in ")
-    assert sum(len(deal["bids"]) for deal in load(out)["deals"]) == 2
+    assert sum(len(deal["bids"]) for deal in load_record(out)["deals"]) == 2
 
 
 def test_rules_that_cannot_be_played_are_kept(

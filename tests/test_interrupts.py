@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from ohhell_env.cli import STOPPED, interrupts
-from ohhell_env.records.record import load
+from ohhell_env.records.record import load_record
 from tests.children import child_of
 
 ROOT = Path(__file__).parent.parent
@@ -155,7 +155,7 @@ def test_play_keeps_the_game(tmp_path: Path) -> None:
     assert err == "" and out.startswith(
         "Stopped before the end of the game.\nThe game is in g.json"
     )
-    assert [1 for _, bid in load(tmp_path / "g.json")["deals"][0]["bids"]], (
+    assert [1 for _, bid in load_record(tmp_path / "g.json")["deals"][0]["bids"]], (
         "in the middle of a deal"
     )
 

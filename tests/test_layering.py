@@ -1,25 +1,33 @@
-"""The layers: who may import whom, read from the source, imports inside functions included."""
+"""The layers and rooms: who may import whom, as read from the source, late imports included."""
 
 from __future__ import annotations
 
 import ast
+import collections
+import graphlib
+import re
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("ohhell_env", "agents", "train")
-LEARNING = {"torch", "stable_baselines3", "sb3_contrib", "safetensors"}
+LIBRARY, PLAYERS, TRAINING = "ohhell_env", "agents/ohhell_agents", "train/ohhell_train"
+PACKAGES = (LIBRARY, PLAYERS, TRAINING)
+LEARNING = {"torch", "stable_baselines3", "sb3_contrib"}
 DRAWING = {"pygame", "matplotlib"}
-RESOLVER = "ohhell_env/players.py"
-"""The one file of the library that asks ``agents`` for a player, when one is wanted by name."""
-ADAPTED = {"open_spiel": "pyspiel", "rllib": "ray"}
+CLIMBERS = {"ohhell_env/players.py"}
+"""The one file that imports from a layer above: players by name, when one is asked for. Commands
+are the other exception; their table names modules as text."""
+ADAPTED = {"open_spiel": "pyspiel", "rllib": "ray", "sb3": "stable_baselines3"}
 """Modules of ``ohhell_env/adapters`` and the library that each of them alone imports."""
+MOST_MODULES = 16
+MOST_DOUBLE_NAMES = 0.03
 
 
-def python_files(package: str) -> list[Path]:
-    return sorted((ROOT / package).rglob("*.py"))
+def python_files(folder: str) -> list[Path]:
+    return sorted((ROOT / folder).rglob("*.py"))
 
 
 def imports(source: str, module: str) -> list[tuple[str, bool, int]]:
@@ -41,9 +49,10 @@ def imports(source: str, module: str) -> list[tuple[str, bool, int]]:
                 if isinstance(arg, ast.Constant)
             )
         lazy = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        typing_only = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            return  # for type checkers alone
         for child in ast.iter_child_nodes(node):
-            visit(child, at_once and not lazy and not typing_only)
+            visit(child, at_once and not lazy)
 
     visit(ast.parse(source), True)
     return found
@@ -54,12 +63,22 @@ def _is_import_call(node: ast.Call) -> bool:
 
 
 def module_of(path: Path) -> str:
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    parts = parts[1:] if parts[0] in ("agents", "train") else parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(path: Path) -> list[tuple[str, bool, int]]:
+    name = module_of(path) + (".__init__" if path.stem == "__init__" else "")
+    return imports(path.read_text(encoding="utf-8"), name)
+
+
+MODULES = {module_of(path): path for package in PACKAGES for path in python_files(package)}
 
 
 def tops(path: Path, at_once_only: bool = False) -> dict[str, int]:
     """Top-level packages that a file imports, with a line of each."""
-    found = imports(path.read_text(encoding="utf-8"), module_of(path))
+    found = imports_of(path)
     return {
         name.partition(".")[0]: line for name, at_once, line in found if at_once or not at_once_only
     }
@@ -72,29 +91,39 @@ def places(packages: list[str], banned: set[str], at_once_only: bool = False) ->
         for package in packages
         for path in python_files(package)
         for name, line in tops(path, at_once_only).items()
-        if name in banned and str(path.relative_to(ROOT).as_posix()) != RESOLVER
+        if name in banned
     ]
 
 
-def test_the_library_knows_no_agents_training_or_torch() -> None:
-    assert places(["ohhell_env"], {"agents", "train", *LEARNING}) == []
+# ---------------------------------------------------------------- layers
 
 
-def test_only_the_resolver_asks_for_agents_and_only_when_called() -> None:
-    resolver = ROOT / RESOLVER
-    if not resolver.exists():
-        pytest.skip("players are not resolved by name yet")
-    assert not set(tops(resolver, at_once_only=True)) & {"agents", "train", *LEARNING}
-    assert not set(tops(resolver)) & {"train", *LEARNING}
+def test_no_import_climbs_a_layer() -> None:
+    allowed = [f"{path}:" for path in CLIMBERS]
+    found = places([LIBRARY], {"ohhell_agents", "ohhell_train"}) + places(
+        [PLAYERS], {"ohhell_train"}
+    )
+    assert [place for place in found if not place.startswith(tuple(allowed))] == []
+    (climber,) = CLIMBERS
+    assert not {"ohhell_agents", "ohhell_train"} & tops(ROOT / climber, at_once_only=True).keys()
+    assert "ohhell_train" not in tops(ROOT / climber)
 
 
-def test_agents_know_no_training() -> None:
-    assert places(["agents"], {"train", "stable_baselines3", "sb3_contrib"}) == []
+def test_the_packages_need_nothing_optional_to_be_imported() -> None:
+    optional = {*LEARNING, *DRAWING, "tensorboard", "textual", "PIL", "resvg_py", "ray"}
+    methods = ("ppo", "distill", "counterfactual", "trick_model")
+    late = ("ohhell_env/adapters/", "ohhell_agents/nn/", "ohhell_train/play/", "ohhell_train/runs/")
+    late += tuple(f"ohhell_train/{method}/" for method in methods)
+    found = places(list(PACKAGES), optional, at_once_only=True)
+    assert [place for place in found if not any(part in place for part in late)] == []
 
 
-def test_nothing_draws_on_import_and_nobody_uses_the_old_gym() -> None:
-    """P32 and P42."""
-    assert places(list(PACKAGES), DRAWING, at_once_only=True) == []
+def test_players_learn_nothing_and_the_library_knows_no_torch() -> None:
+    assert places([LIBRARY], {"torch", "sb3_contrib"}) == []
+    assert places([PLAYERS], {"stable_baselines3", "sb3_contrib"}) == []
+
+
+def test_nobody_uses_the_old_gym() -> None:
     assert places(list(PACKAGES), {"gym"}) == []
 
 
@@ -104,49 +133,48 @@ def layer_of(path: Path) -> str:
 
 BELOW_THE_ENGINE: dict[str, set[str]] = {
     "errors": set(),
-    "cards": {"errors"},
-    "variants": {"cards", "errors"},
-    "axes": {"errors", "cards"},
-    "settings": {"errors"},
-    "schedule": {"errors", "rules", "axes", "cards"},
-    "actions": {"errors", "cards", "schedule"},
+    "extras": set(),
+    "display": set(),
     "files": {"errors"},
-    "yaml_text": {"errors"},
-    "rules": {"errors", "cards", "axes", "settings", "variants", "checks", "yaml_text", "files"},
+    "cards": {"errors"},
+    "rules": {"errors", "cards", "files", "rules"},
+    "actions": {"errors", "cards", "rules"},
 }
 """The lowest layers and what they may import of the library."""
 
 
-@pytest.mark.parametrize("module", BELOW_THE_ENGINE)
-def test_the_lowest_layers(module: str) -> None:
-    path = ROOT / "ohhell_env" / f"{module}.py"
-    found = imports(path.read_text(encoding="utf-8"), module_of(path))
-    used = {name.split(".")[1] for name, _, _ in found if name.startswith("ohhell_env.")}
-    assert used <= BELOW_THE_ENGINE[module]
-    assert not set(tops(path)) & {"numba", "numpy", "pettingzoo", "gymnasium"}
+@pytest.mark.parametrize("layer", BELOW_THE_ENGINE)
+def test_the_lowest_layers(layer: str) -> None:
+    files = [path for path in python_files("ohhell_env") if layer_of(path) == layer]
+    assert files
+    for path in files:
+        used = {
+            name.split(".")[1] for name, _, _ in imports_of(path) if name.startswith("ohhell_env.")
+        }
+        assert used - {"__version__"} <= BELOW_THE_ENGINE[layer], path
+        assert not set(tops(path)) & {"numba", "numpy", "pettingzoo", "gymnasium"}, path
 
 
 def test_the_engine_knows_no_doors() -> None:
-    doors = {"game", "envs", "oh_hell_v0", "record", "replay", "notation", "observation", "illegal"}
+    allowed = {*BELOW_THE_ENGINE, "engine"} - {"display", "files"}
     for path in python_files("ohhell_env/engine"):
-        if path.name == "fuzz.py":
-            continue  # plays whole games through every door
-        found = imports(path.read_text(encoding="utf-8"), module_of(path))
-        used = {name.split(".")[1] for name, _, _ in found if name.startswith("ohhell_env.")}
-        assert not used & doors, path
+        used = {
+            name.split(".")[1] for name, _, _ in imports_of(path) if name.startswith("ohhell_env.")
+        }
+        assert used <= allowed, path
 
 
 def test_pettingzoo_and_gymnasium_are_for_the_environments() -> None:
-    allowed = {"envs", "oh_hell_v0", "bench"}
+    allowed = {"envs", "oh_hell_v0", "adapters"}
     for path in python_files("ohhell_env"):
-        if layer_of(path) not in allowed and path.stem != "rllib":
+        if layer_of(path) not in allowed:
             assert not set(tops(path)) & {"pettingzoo", "gymnasium"}, path
     assert "pettingzoo" not in tops(ROOT / "ohhell_env/envs/batched.py")
 
 
 def test_numba_is_for_the_engine() -> None:
     for path in python_files("ohhell_env"):
-        if layer_of(path) not in ("engine", "__main__"):
+        if layer_of(path) != "engine":
             assert "numba" not in tops(path, at_once_only=True), path
 
 
@@ -162,9 +190,66 @@ def test_the_library_needs_only_what_it_declares() -> None:
 def test_adapters_are_for_those_who_ask_for_them() -> None:
     assert {path.stem for path in python_files("ohhell_env/adapters")} >= ADAPTED.keys()
     for path in python_files("ohhell_env"):
-        found = imports(path.read_text(encoding="utf-8"), module_of(path))
         if layer_of(path) != "adapters":
-            assert not [name for name, _, _ in found if name.startswith("ohhell_env.adapters")]
+            found = [name for name, _, _ in imports_of(path)]
+            assert not [name for name in found if name.startswith("ohhell_env.adapters")], path
+
+
+# ---------------------------------------------------------------- rooms
+
+
+def needs() -> dict[str, set[str]]:
+    """Every module with those of ours that it imports, late imports too; packages aside."""
+    found: dict[str, set[str]] = {}
+    for module, path in MODULES.items():
+        found[module] = set()
+        for wanted, _, _ in imports_of(path):
+            name = wanted
+            while name and name not in MODULES:
+                name = name.rpartition(".")[0]
+            if name and name != module and MODULES[name].stem != "__init__":
+                found[module].add(name)
+    return found
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    tuple(graphlib.TopologicalSorter(needs()).static_order())  # CycleError names the circle
+
+
+def test_no_folder_has_too_many_modules() -> None:
+    counts = collections.Counter(
+        path.parent for path in MODULES.values() if path.stem != "__init__"
+    )
+    assert {folder: count for folder, count in counts.items() if count > MOST_MODULES} == {}
+
+
+def test_public_names_are_of_one_module_each() -> None:
+    homes: dict[str, list[str]] = collections.defaultdict(list)
+    for module, path in MODULES.items():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(module)
+    twice = {name: modules for name, modules in homes.items() if len(modules) > 1}
+    assert len(twice) <= MOST_DOUBLE_NAMES * len(homes), twice
+
+
+def test_nothing_imports_the_folders_that_the_packages_stand_in() -> None:
+    """``import agents`` would find an empty namespace in a clone, and fail everywhere else."""
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if listed.returncode:
+        pytest.skip("no clone")
+    froms = r"\bfrom (?:agents|train)(?:\.\w+)* import"
+    old = re.compile(rf"{froms}|^\W*import (?:agents|train)\b|python -m train\b", re.MULTILINE)
+    texts = (".py", ".md", ".ipynb", ".yml", ".yaml", ".toml", ".html", ".j2")
+    found = [
+        f"{name}: {match[0]!r}"
+        for name in listed.stdout.splitlines()
+        if name.endswith(texts) and name != "tests/test_layering.py" and (ROOT / name).is_file()
+        for match in old.finditer((ROOT / name).read_text(encoding="utf-8"))
+    ]
+    assert found == []
 
 
 def test_the_reader_of_imports_sees_them_all() -> None:
@@ -177,5 +262,6 @@ def test_the_reader_of_imports_sees_them_all() -> None:
         "from . import j\n"
     )
     found = {(name, at_once) for name, at_once, _ in imports(source, "pack.module")}
-    assert {("a.b", True), ("c.d", True), ("e", False), ("g", False), ("h.i", False)} <= found
+    assert {("a.b", True), ("c.d", True), ("g", False), ("h.i", False)} <= found
     assert ("pack.j", True) in found
+    assert not [name for name, _ in found if name == "e"]

@@ -26,7 +26,8 @@ from ohhell_env.game import Game
 from ohhell_env.pictures import replay_page, table_svg
 from ohhell_env.players import resolve
 from ohhell_env.records.notation import format_game, parse_game
-from ohhell_env.records.record import Record, from_json, load, replay, save, to_json
+from ohhell_env.records.record import Record, from_json, load_record, save_record, to_json
+from ohhell_env.records.replay import replay
 from ohhell_env.rules import Rules, as_rules
 from ohhell_env.testing import play_random
 from ohhell_train import plots
@@ -145,8 +146,8 @@ DOORS: dict[str, Door] = {
     "gymnasium, seat": lambda value: gymnasium.make(
         "ohhell/OhHell-v0", opponents="random", seat=value
     ),
-    "load": load,
-    "save": lambda value: save(played(), value),
+    "load": load_record,
+    "save": lambda value: save_record(played(), value),
     "replay": replay,
     "from_json": lambda value: from_json(value if isinstance(value, str) else json.dumps(value)),
     "parse_game": lambda value: parse_game(str(value)),

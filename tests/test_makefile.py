@@ -164,7 +164,7 @@ def test_all_means_all_extras() -> None:
     assert everything.extras == EXTRAS.keys() - {"all"}
 
 
-def test_wheel_holds_the_library_and_nothing_else(tmp_path: Path) -> None:
+def test_wheel_holds_the_three_packages_and_nothing_else(tmp_path: Path) -> None:
     pytest.importorskip("hatchling")
     run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path))
     (wheel,) = tmp_path.iterdir()
@@ -172,10 +172,18 @@ def test_wheel_holds_the_library_and_nothing_else(tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     metadata = f"ohhell_env-{ohhell_env.__version__}.dist-info"
-    assert {name.split("/")[0] for name in names} == {"ohhell_env", metadata}
+    packages = {"ohhell_env", "ohhell_agents", "ohhell_train"}
+    assert {name.split("/")[0] for name in names} == {*packages, metadata}
     assert {
-        "ohhell_env/py.typed",
-        "ohhell_env/__init__.py",
+        f"{package}/{file}" for package in packages for file in ("__init__.py", "py.typed")
+    } <= names
+    assert {
         f"{metadata}/licenses/LICENSE",
+        "ohhell_agents/value/trick_model.json",
+        "ohhell_agents/zoo/universal/agent.json",
+        "ohhell_agents/zoo/universal/weights.safetensors",
+        "ohhell_env/pictures/page/page.js",
+        "ohhell_train/recipes/quick.yaml",
+        "ohhell_train/tournament/pages/report.html.j2",
     } <= names
     assert not [name for name in names if name.endswith((".nbi", ".nbc", ".pyc"))]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ohhell_env.errors import NotationError
 from ohhell_env.game import Game
 from ohhell_env.records.notation import format_game, parse_game
-from ohhell_env.records.record import replay
+from ohhell_env.records.replay import replay
 from ohhell_env.rules import Rules
 from ohhell_env.testing import play_random, random_rules
 from tests.helpers import Table

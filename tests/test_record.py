@@ -23,8 +23,8 @@ from ohhell_env.errors import NotationError, OhHellError
 from ohhell_env.game import Game
 from ohhell_env.players import FunctionPlayer
 from ohhell_env.records import record as record_module
-from ohhell_env.records.record import from_json, load, replay, save, to_json
-from ohhell_env.records.replay import DEAL_KEYS, RECORD_KEYS, check
+from ohhell_env.records.record import from_json, load_record, save_record, to_json
+from ohhell_env.records.replay import DEAL_KEYS, RECORD_KEYS, check, replay
 from ohhell_env.rules import Rules
 from ohhell_env.rules.variants import VARIANTS
 from ohhell_env.testing import check_records, play_random, public_state, random_rules
@@ -433,19 +433,19 @@ def test_json_that_is_ambiguous_or_absurd_is_refused(text: str, word: str) -> No
 
 def test_save_and_load(tmp_path: Any, record: dict[str, Any]) -> None:
     path = tmp_path / "game.json"
-    save(record, path)
-    assert load(path) == record
-    save({**record, "seed": 6}, path)
-    assert load(path)["seed"] == 6
+    save_record(record, path)
+    assert load_record(path) == record
+    save_record({**record, "seed": 6}, path)
+    assert load_record(path)["seed"] == 6
     assert [file.name for file in tmp_path.iterdir()] == ["game.json"]
 
 
 def test_what_cannot_be_read_is_told_with_its_path(tmp_path: Any) -> None:
     with pytest.raises(NotationError, match=r"gone\.json: cannot read it: No such file"):
-        load(tmp_path / "gone.json")
+        load_record(tmp_path / "gone.json")
     (tmp_path / "noise").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(NotationError, match="noise: cannot read it: it is not UTF-8"):
-        load(tmp_path / "noise")
+        load_record(tmp_path / "noise")
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])
@@ -453,7 +453,7 @@ def test_a_save_that_is_cut_off_leaves_the_old_file(
     tmp_path: Any, record: dict[str, Any], monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     path = tmp_path / "game.json"
-    save(record, path)
+    save_record(record, path)
 
     def killed(*args: Any) -> None:
         raise KeyboardInterrupt
@@ -462,8 +462,8 @@ def test_a_save_that_is_cut_off_leaves_the_old_file(
     with monkeypatch.context() as patch:
         patch.setattr(target, step, killed)
         with pytest.raises(KeyboardInterrupt):
-            save({**record, "seed": 6}, path)
-    assert load(path) == record
+            save_record({**record, "seed": 6}, path)
+    assert load_record(path) == record
     assert [file.name for file in tmp_path.iterdir()] == ["game.json"]
 
 
@@ -472,12 +472,12 @@ def test_what_cannot_be_written_is_told_with_its_own_name(
 ) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(OSError, match="folder") as told:
-        save(record, tmp_path / "folder")
+        save_record(record, tmp_path / "folder")
     assert told.value.filename == str(tmp_path / "folder") and told.value.filename2 is None
     full = OSError(errno.ENOSPC, "No space left on device")
     monkeypatch.setattr(os, "fsync", Mock(side_effect=full))
     with pytest.raises(OSError, match=r"No space left on device: .*game\.json") as told:
-        save(record, tmp_path / "game.json")
+        save_record(record, tmp_path / "game.json")
     assert told.value.filename == str(tmp_path / "game.json")
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
@@ -486,19 +486,19 @@ def test_a_page_does_not_take_the_place_of_its_record(
     tmp_path: Any, record: dict[str, Any], capsys: Any
 ) -> None:
     path = tmp_path / "game.json"
-    save(record, path)
+    save_record(record, path)
     (tmp_path / "other.json").symlink_to(path)
     for name in ("game.json", "other.json"):
         assert main(["replay", str(path), "--html", str(tmp_path / name)]) == 2
         assert "is the record itself; name another file" in capsys.readouterr().err
-    assert load(path) == record
+    assert load_record(path) == record
 
 
 def test_a_record_that_json_cannot_hold_is_not_half_saved(
     tmp_path: Any, record: dict[str, Any]
 ) -> None:
     with pytest.raises(ValueError, match="JSON"):
-        save({**record, "settlement": [float("nan")]}, tmp_path / "game.json")
+        save_record({**record, "settlement": [float("nan")]}, tmp_path / "game.json")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -508,7 +508,7 @@ def test_a_record_that_json_cannot_hold_is_not_half_saved(
 def test_deal_and_replay_on_the_command_line(tmp_path: Any, capsys: Any) -> None:
     path = tmp_path / "game.json"
     assert main(["deal", "kachuful", "--players", "3", "--seed", "4", "--out", str(path)]) == 0
-    assert load(path)["rules"]["name"] == "kachuful"
+    assert load_record(path)["rules"]["name"] == "kachuful"
     assert capsys.readouterr().out == ""
     assert main(["replay", str(path)]) == 0
     shown = capsys.readouterr()
@@ -527,7 +527,7 @@ def test_a_seed_that_was_drawn_deals_the_cards(
     file = tmp_path / "game.json"
     words = ["deal", "nomination_whist", "--hand-size", "2", "--out", str(file), *options]
     assert main(words) == 0
-    assert check(load(file)).from_seed
+    assert check(load_record(file)).from_seed
     assert main(["replay", str(file)]) == 0
     assert "does not deal" not in capsys.readouterr().err
 

@@ -79,7 +79,7 @@ def default_state() -> str:
     """The sections of the state for Oh Hell with four players."""
     rules = Rules.preset("oh_hell", 4)
     length = state.state_layout_of(rules).length
-    return f"{length} values.\n\n{state.section_table(rules)}\n"
+    return f"{length} values.\n\n{state.state_table(rules)}\n"
 
 
 def _layout(name: str) -> str:

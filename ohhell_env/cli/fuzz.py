@@ -18,7 +18,7 @@ import typer
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import compile_rules, new_games
 from ohhell_env.game import Game
-from ohhell_env.records.record import save, write_whole
+from ohhell_env.records.record import save_record, write_whole
 from ohhell_env.rules import Rules
 from ohhell_env.testing import (
     Refereed,
@@ -173,7 +173,7 @@ def _check(game: Game, referee: Any) -> None:
 def _report(failure: Failure, out: Path) -> None:
     """Writes the record of a failed game, or its rules, and says where it is."""
     if failure.game is not None:
-        save(failure.game.record(), out)
+        save_record(failure.game.record(), out)
         what = "the game so far is"
     else:
         out = out.with_suffix(".yaml")

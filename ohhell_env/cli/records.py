@@ -15,7 +15,7 @@ from ohhell_env.game import MAX_SEED, Game
 from ohhell_env.pictures.page import replay_page
 from ohhell_env.players import resolve
 from ohhell_env.records.notation import format_checked, parse_game
-from ohhell_env.records.record import Record, from_json, read_text, to_json, write_whole
+from ohhell_env.records.record import Record, from_json, read_record_text, to_json, write_whole
 from ohhell_env.records.replay import OPTIONAL_KEYS, check
 from ohhell_env.records.thoughts import Thought, plain_thought
 from ohhell_env.rules import Rules, as_rules
@@ -98,7 +98,7 @@ def replay(
     if html is not None and html.resolve() == file.resolve():
         raise RulesError(f"--html: {shown_path(html)!r} is the record itself; name another file")
     try:
-        text = read_text(file)
+        text = read_record_text(file)
         given = from_json(text) if text.lstrip().startswith("{") else parse_game(text)
         checked = check(given)
     except NotationError as error:

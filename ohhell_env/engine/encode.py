@@ -19,7 +19,7 @@ from ohhell_env.engine.bits import ONE, ZERO, bit, copy64, get8, has, put8, spre
 from ohhell_env.engine.caching import inline
 from ohhell_env.engine.kernel import following, trump_known
 from ohhell_env.engine.layout import BID_BASE, NO_BID, NO_CARD, NO_TRUMP, NOBODY, TIE_BREAKS, Phase
-from ohhell_env.rules.shown import BLOCK, POINT_ROWS, WIDE_PAIR
+from ohhell_env.engine.shown_rules import BLOCK, POINT_ROWS, WIDE_PAIR
 
 CARD_SECTIONS = ("hand", "turned", "winning_card", "pack", "trick", "place", "open_cards", "played")
 """Sections with one value per card (``played``: per seat and card), in the order of writing."""

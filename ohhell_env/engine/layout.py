@@ -17,10 +17,7 @@ from numpy.typing import NDArray
 from ohhell_env import actions
 from ohhell_env.cards import NUM_CARD_CODES, RANKS_PER_SUIT, rank_of
 from ohhell_env.engine.caching import COMPILED
-from ohhell_env.errors import RulesError, shown
-from ohhell_env.rules import Rules, schedule
-from ohhell_env.rules.schedule import MAX_HAND_SIZE, MAX_SCHEDULE
-from ohhell_env.rules.shown import (
+from ohhell_env.engine.shown_rules import (
     BLOCK,
     POINT_ROWS,
     RULE_FEATURES_WIDTH,
@@ -28,6 +25,9 @@ from ohhell_env.rules.shown import (
     point_rows,
     rule_features,
 )
+from ohhell_env.errors import RulesError, shown
+from ohhell_env.rules import Rules, schedule
+from ohhell_env.rules.schedule import MAX_HAND_SIZE, MAX_SCHEDULE
 
 MAX_SEATS = 8
 NO_TRUMP = 4

@@ -94,7 +94,7 @@ _BID = int(Phase.BID)
 _FIRST = np.zeros(1, np.int64)
 
 
-class OhHellEnv(gymnasium.Env[Vector, Any]):
+class OhHellGymnasiumEnv(gymnasium.Env[Vector, Any]):
     """One seat of a table of Oh Hell; see this module's docstring.
 
     Args:

@@ -244,7 +244,7 @@ class OhHellVectorEnv(VectorEnv[Vectors, Any, NDArray[Any]]):
             return None
         seats = [None] * self.num_envs if self.open_hands else self.tables.learner_seats.tolist()
         return tuple(
-            render.shown(self.tables.game(table), seat, self.render_mode)
+            render.picture_of(self.tables.game(table), seat, self.render_mode)
             for table, seat in enumerate(seats)
         )
 

@@ -23,7 +23,7 @@ def register_gymnasium() -> None:
     if ID not in registry:
         register(
             ID,
-            entry_point="ohhell_env.envs.gymnasium_env:OhHellEnv",
+            entry_point="ohhell_env.envs.gymnasium_env:OhHellGymnasiumEnv",
             vector_entry_point="ohhell_env.envs.gymnasium_vector:OhHellVectorEnv",
         )
 

@@ -41,7 +41,7 @@ def referee_text(game: Game, actor: int = NOBODY) -> str:
     return table_text(referee_view(game, actor))
 
 
-def shown(game: Game, seat: int | None, mode: str) -> Any:
+def picture_of(game: Game, seat: int | None, mode: str) -> Any:
     """Returns a table as text ("ansi") or as pixels ("rgb_array", uint8 (height, width, 3)).
 
     Args:
@@ -56,12 +56,12 @@ def shown(game: Game, seat: int | None, mode: str) -> Any:
 
 
 def drawn(table: TableView, mode: str) -> Any:
-    """Returns what is shown of a table as text or as pixels; see ``shown``."""
+    """Returns what is shown of a table as text or as pixels; see ``picture_of``."""
     if mode == "rgb_array":
         from ohhell_env.pictures.frame import pixels
-        from ohhell_env.pictures.svg import draw
+        from ohhell_env.pictures.svg import draw_table
 
-        return pixels(draw(table))
+        return pixels(draw_table(table))
     return table_text(table)
 
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ohhell_env.errors import NotationError
-from ohhell_env.game import Game
 from ohhell_env.pictures.faces import suit_name
 from ohhell_env.pictures.names import seat_names
 from ohhell_env.pictures.page import replay_page
-from ohhell_env.pictures.svg import draw
+from ohhell_env.pictures.svg import draw_table
 from ohhell_env.pictures.view import view_of
 from ohhell_env.records.record import Record
 from ohhell_env.records.replay import Checked, check
+
+if TYPE_CHECKING:
+    from ohhell_env.game import Game
 
 _CELL = "padding:3px 9px;text-align:right;border-bottom:1px solid #8884"
 _MADE, _MISSED = "color:#2f7d4f;font-weight:bold", "opacity:.75"
@@ -27,7 +29,7 @@ def game_html(game: Game, seat: int | None = None) -> str:
         game: The game.
         seat: The seat that looks; None: all hands are open.
     """
-    drawing = draw(view_of(game, seat), fills_page=True)
+    drawing = draw_table(view_of(game, seat), fills_page=True)
     picture = f'<div style="max-width:760px">{drawing}</div>'
     if not game.finished_deals:
         return picture
@@ -58,6 +60,11 @@ def sheet_html(record: Record, names: Sequence[str] | None = None) -> str:
         "Score sheet: tricks of bid, then the score</caption>"
         f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
+
+
+def notebook_html(shown: Game | Record) -> str:
+    """Returns what a notebook shows of a game (the table, the score sheet) or of a record."""
+    return sheet_html(shown) if isinstance(shown, dict) else game_html(shown)
 
 
 class Html(str):

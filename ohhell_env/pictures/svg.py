@@ -11,13 +11,16 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
 from ohhell_env.cards import Pack
 from ohhell_env.errors import RulesError, shown
-from ohhell_env.game import Game
 from ohhell_env.pictures.faces import as_held, colours, face, shape, suit_name
 from ohhell_env.pictures.names import seat_names
 from ohhell_env.pictures.view import TableView, view_of
+
+if TYPE_CHECKING:
+    from ohhell_env.game import Game
 
 WIDTH = 960
 _TOP, _CLOTH = 70, 470
@@ -53,10 +56,10 @@ def table_svg(
     """
     if seat is not None and not 0 <= seat < game.players:
         raise RulesError(f"seat: 0 to {game.players - 1} at this table, got {shown(seat)}")
-    return draw(view_of(game, seat), names, four_colours)
+    return draw_table(view_of(game, seat), names, four_colours)
 
 
-def draw(
+def draw_table(
     table: TableView,
     names: Sequence[str] | None = None,
     four_colours: bool = False,

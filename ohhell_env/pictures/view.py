@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ohhell_env.cards import Pack, card_name, parse_card
 from ohhell_env.engine import batch
 from ohhell_env.engine.encode import new_buffer
 from ohhell_env.engine.layout import NO_TRUMP, NOBODY, Phase
-from ohhell_env.game import Game
 from ohhell_env.observation import decode, layout_of
 from ohhell_env.rules import Rules
 from ohhell_env.rules.schedule import num_deals
 from ohhell_env.rules.variants import VARIANTS
+
+if TYPE_CHECKING:
+    from ohhell_env.game import Game
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def format_game(record: Record) -> str:
     """Returns a game as text; ``parse_game`` gives the same record back.
 
     Raises:
-        NotationError: The record is not a game by its rules; see ``record.replay``.
+        NotationError: The record is not a game by its rules; see ``replay``.
     """
     return format_checked(check(record))
 

@@ -1,4 +1,4 @@
-"""A game as plain data that JSON can hold: written, saved, loaded; ``replay`` plays it again.
+"""A game as plain data that JSON can hold: written, saved, loaded.
 
 A record holds the rules, every card dealt, every bid and every card played, and the points::
 
@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 from ohhell_env import files
 from ohhell_env.cards import Card, card_name
+from ohhell_env.display import ShownInNotebooks
 from ohhell_env.engine.layout import NO_TRUMP
 from ohhell_env.errors import NotationError, OhHellError, shown, shown_path
 
@@ -52,13 +53,8 @@ Record = dict[str, Any]
 """A game as plain data, with the keys that this module's docstring lists."""
 
 
-class ShownRecord(Record):
+class ShownRecord(Record, ShownInNotebooks):
     """A record that notebooks show as a score sheet; a dict in all else."""
-
-    def _repr_html_(self) -> str:
-        from ohhell_env.pictures.html import sheet_html
-
-        return sheet_html(self)
 
 
 def deal_record(game: Game) -> dict[str, Any]:
@@ -119,21 +115,6 @@ def game_record(game: Game) -> Record:
         win_shares=game.win_shares() if game.over else None,
         settlement=game.settlement() if game.over else None,
     )
-
-
-def replay(record: Record) -> Game:
-    """Returns the game that a record tells of, with every entry of the record checked.
-
-    Every bid and card is made through ``Game``; dealers, hand sizes, turned cards, trumps, points
-    and scores must be those of the rules.
-
-    Raises:
-        NotationError: Something is missing, unknown, of a wrong type or not as the rules have it;
-            the message says where in the game and what was expected.
-    """
-    from ohhell_env.records.replay import check
-
-    return check(record).game
 
 
 def to_json(record: Record) -> str:
@@ -217,19 +198,19 @@ def _refuse(constant: str) -> NoReturn:
     raise NotationError(f"{constant} is not a number")
 
 
-def load(path: str | Path) -> Record:
+def load_record(path: str | Path) -> Record:
     """Returns the record in a JSON file.
 
     Raises:
         NotationError: The file cannot be read, or holds no record.
     """
     try:
-        return from_json(read_text(path))
+        return from_json(read_record_text(path))
     except NotationError as error:
         raise NotationError(f"{shown_path(path)}: {error}") from None
 
 
-def read_text(path: str | Path) -> str:
+def read_record_text(path: str | Path) -> str:
     """Returns the text of a file as ``files.read_text`` does; NotationError where it cannot."""
     try:
         return files.read_text(path)
@@ -237,7 +218,7 @@ def read_text(path: str | Path) -> str:
         raise NotationError(f"cannot read it: {error}") from None
 
 
-def save(record: Record, path: str | Path) -> None:
+def save_record(record: Record, path: str | Path) -> None:
     """Writes a record to a JSON file, whole or not at all."""
     write_whole(to_json(record), path)
 

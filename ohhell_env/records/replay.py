@@ -100,6 +100,19 @@ class Checked:
     """Called with the game before each bid and card."""
 
 
+def replay(record: Record) -> Game:
+    """Returns the game of a record, with every entry of the record checked.
+
+    Every bid and card is made through ``Game``; dealers, hand sizes, turned cards, trumps, points
+    and scores must be those of the rules.
+
+    Raises:
+        NotationError: Something is missing, unknown, of a wrong type or not as the rules have it;
+            the message says where in the game and what was expected.
+    """
+    return check(record).game
+
+
 def check(record: Any, before: Callable[[Game], None] | None = None) -> Checked:
     """Plays a record again and checks it.
 
@@ -108,7 +121,7 @@ def check(record: Any, before: Callable[[Game], None] | None = None) -> Checked:
         before: Called with the game before each of its bids and cards is made, to look at.
 
     Raises:
-        NotationError: As ``record.replay``.
+        NotationError: As ``replay``.
     """
     _plain(record)
     check_version(record)

@@ -26,7 +26,8 @@ from ohhell_env.engine.layout import NO_TRUMP, Phase
 from ohhell_env.errors import RulesError
 from ohhell_env.game import Game
 from ohhell_env.records.notation import format_game, parse_game
-from ohhell_env.records.record import deal_record, from_json, replay, to_json
+from ohhell_env.records.record import deal_record, from_json, to_json
+from ohhell_env.records.replay import replay
 from ohhell_env.rules import Rules, schedule
 from ohhell_env.rules.axes import SCORINGS
 from ohhell_env.rules.schedule import TrumpSource

@@ -17,7 +17,7 @@ from tests.train.players import Lowest
 
 MODULE = """
 import numpy as np
-from agents import RandomAgent
+from ohhell_agents import RandomAgent
 
 class OnlyAct:
     def act(self, observation, info):

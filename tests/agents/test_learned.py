@@ -192,7 +192,7 @@ def test_five_different_players_play_a_whole_game(tmp_path: Path) -> None:
 
 
 def test_importing_agents_loads_no_torch() -> None:
-    code = "import agents, sys; assert 'torch' not in sys.modules"
+    code = "import ohhell_agents, sys; assert 'torch' not in sys.modules"
     assert run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -369,7 +369,7 @@ def test_all_programs_of_a_process_can_be_ended_at_once(tmp_path: Path) -> None:
 
 def test_no_program_outlives_python(tmp_path: Path) -> None:
     code = (
-        "import agents\n"
+        "import ohhell_agents\n"
         f"agent = ohhell_agents.make('process:{TINY}')\n"
         "agent.begin('oh_hell', 0)\nprint(agent.pid)\n"
     )

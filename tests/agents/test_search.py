@@ -139,7 +139,7 @@ def test_same_word_same_decision_whatever_was_asked_before(spec: str) -> None:
 
 def test_same_seed_same_decisions_in_another_process() -> None:
     code = (
-        "import agents; from ohhell_env import BatchedOhHell\n"
+        "import ohhell_agents; from ohhell_env import BatchedOhHell\n"
         "t = BatchedOhHell(4, 'oh_hell', seed=3); t.reset()\n"
         "a = ohhell_agents.make('search:worlds=8', seed=5); a.begin('oh_hell'); out = []\n"
         "for _ in range(12):\n"

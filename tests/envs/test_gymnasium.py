@@ -16,12 +16,12 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from packaging.version import Version
 
 from ohhell_env import Game, Rules
-from ohhell_env.envs.gymnasium_env import OhHellEnv
+from ohhell_env.envs.gymnasium_env import OhHellGymnasiumEnv
 from ohhell_env.envs.gymnasium_vector import OhHellVectorEnv
 from ohhell_env.envs.registration import ID
 from ohhell_env.envs.rewards import worst_honest
 from ohhell_env.errors import IllegalActionError, NotResetError, OhHellError, RulesError
-from ohhell_env.records.record import replay
+from ohhell_env.records.replay import replay
 from tests.envs.play import legal_of, look
 from tests.helpers import house
 
@@ -289,7 +289,7 @@ def test_before_reset() -> None:
     ],
 )
 def test_settings_that_cannot_be(wrong: dict[str, Any]) -> None:
-    for door in (OhHellEnv, OhHellVectorEnv):
+    for door in (OhHellGymnasiumEnv, OhHellVectorEnv):
         with pytest.raises(OhHellError):
             door(**({"rules": SHORT, "opponents": lowest} | wrong))
 

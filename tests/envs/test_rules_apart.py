@@ -19,6 +19,7 @@ import pytest
 
 from ohhell_env import Game, Rules
 from ohhell_env.engine.layout import compile_rules
+from ohhell_env.engine.shown_rules import RULE_FEATURES, RULE_FEATURES_WIDTH
 from ohhell_env.errors import RulesError
 from ohhell_env.observation import (
     SECTION_MEANINGS,
@@ -30,7 +31,6 @@ from ohhell_env.observation import (
 from ohhell_env.rules.axes import SCORINGS
 from ohhell_env.rules.schedule import hand_sizes, points
 from ohhell_env.rules.settings import field_types
-from ohhell_env.rules.shown import RULE_FEATURES, RULE_FEATURES_WIDTH
 from ohhell_env.testing import random_rules
 from tests.envs.play import look, moments
 from tests.helpers import house

@@ -43,7 +43,7 @@ SECRET = house(
 
 
 def decoded(game: Game, layout: str = "default") -> dict[str, Any]:
-    return state.decode(np.frombuffer(state_of(game, layout), np.int8), game.rules)
+    return state.decode_state(np.frombuffer(state_of(game, layout), np.int8), game.rules)
 
 
 # ---------------------------------------------------------------- PettingZoo's own test
@@ -69,14 +69,14 @@ def test_state_test(name: str, layout: str) -> None:
 @pytest.mark.parametrize("name,players", EVERY_TABLE)
 def test_sections_fill_the_state(name: str, players: int, layout: str) -> None:
     rules = Rules.preset(name, players)
-    table = state.sections(rules, layout)
+    table = state.state_sections(rules, layout)
     lengths = [length for _, _, length in table]
     starts = list(itertools.accumulate(lengths[:-1], initial=0))
     assert [start for _, start, _ in table] == starts
     env = oh_hell_v0.env(rules, layout=layout)
     env.reset(seed=1)
     assert env.state().shape == env.state_space.shape == (sum(lengths),)
-    text = state.section_table(rules, layout)
+    text = state.state_table(rules, layout)
     assert all(f"| `{section}` | {start} |" in text for section, start, _ in table)
 
 
@@ -220,12 +220,12 @@ def test_after_the_end(make: Any) -> None:
     env.reset(seed=1)
     play_to_end(env, random.Random(1))
     last = env.state()
-    told = state.decode(last, SHORT)
+    told = state.decode_state(last, SHORT)
     assert told["phase"] == "over" and told["actor"] is None and told["hands"] == [[], [], []]
     play_out(env, random.Random(1))
     assert env.agents == [] and env.state().tobytes() == last.tobytes()
     env.reset()
-    assert state.decode(env.state(), SHORT)["phase"] == "bid"
+    assert state.decode_state(env.state(), SHORT)["phase"] == "bid"
 
 
 def test_after_an_illegal_action_that_ends_the_game() -> None:
@@ -355,11 +355,11 @@ def test_the_gymnasium_environments_show_none() -> None:
 
 def test_vectors_that_are_no_states() -> None:
     with pytest.raises(NotationError, match="a state of 7 values"):
-        state.decode([0] * 7, "oh_hell")
+        state.decode_state([0] * 7, "oh_hell")
     with pytest.raises(NotationError, match=r"a state .*-128 to 127"):
-        state.decode([300] * state.state_layout_of(Rules()).length, Rules())
+        state.decode_state([300] * state.state_layout_of(Rules()).length, Rules())
     with pytest.raises(RulesError, match="layout"):
-        state.sections("oh_hell", "tiny")
+        state.state_sections("oh_hell", "tiny")
 
 
 def test_a_phase_of_every_kind_was_seen() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from ohhell_env import BatchedOhHell, Game, oh_hell_v0
 from ohhell_env.envs import render
-from ohhell_env.envs.gymnasium_env import OhHellEnv
+from ohhell_env.envs.gymnasium_env import OhHellGymnasiumEnv
 from ohhell_env.errors import NotationError, RulesError
 from ohhell_env.pictures.html import sheet_html
 from ohhell_env.pictures.view import referee_view, view_of
@@ -106,7 +106,7 @@ def test_notebooks_show_environments() -> None:
         assert door._repr_html_() is None, "nothing is dealt yet"
         door.reset(seed=1)
         assert door._repr_html_() == Game(SHORT, 1)._repr_html_()
-    learner = OhHellEnv(SHORT, opponents=lambda _, info: int(info["action_mask"].argmax()))
+    learner = OhHellGymnasiumEnv(SHORT, opponents=lambda _, info: int(info["action_mask"].argmax()))
     assert learner._repr_html_() is None
     learner.reset(seed=1)
     own = learner._repr_html_()

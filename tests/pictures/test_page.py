@@ -16,7 +16,7 @@ from ohhell_env.cli.commands import OHHELL as PROGRAM
 from ohhell_env.errors import NotationError, OhHellError, RulesError
 from ohhell_env.pictures import replay_page, sheet_html
 from ohhell_env.pictures.explained import explained
-from ohhell_env.records.record import Record, load, save
+from ohhell_env.records.record import Record, load_record, save_record
 from ohhell_env.records.replay import check
 from ohhell_env.testing import play_random
 from tests.envs.play import EVERY_TABLE
@@ -275,7 +275,7 @@ def test_thoughts_are_recorded_and_kept(tmp_path: Path, capsys: pytest.CaptureFi
     file, page = str(tmp_path / "game.json"), tmp_path / "page.html"
     deal = ["deal", "oh_hell", "--players", "3", "--hand-size", "2", "--seed", "4"]
     assert PROGRAM.run([*deal, "--explain", "heuristic", "--out", file]) == 0
-    thoughts = load(file)["thoughts"]
+    thoughts = load_record(file)["thoughts"]
     assert thoughts["player"] == "heuristic" and len(thoughts["deals"][0]) == 9
     assert run(file, "--json") == 0
     assert json.loads(capsys.readouterr().out)["thoughts"] == thoughts
@@ -293,7 +293,7 @@ def run(*args: str) -> int:
 
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, page = tmp_path / "game.json", tmp_path / "page.html"
-    save(finished(), file)
+    save_record(finished(), file)
     names = [word for name in ("Ann", "Bob", "<Cy>") for word in ("--name", name)]
     assert run(str(file), "--html", str(page), *names, "--seat", "1", "--explain", "heuristic") == 0
     out, err = capsys.readouterr()
@@ -324,7 +324,7 @@ def test_command_refuses(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    save(finished(), "game.json")
+    save_record(finished(), "game.json")
     assert run("game.json", *args) == 2
     assert message in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["game.json"]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from ohhell_env import Game, Rules, oh_hell_v0
-from ohhell_env.envs.gymnasium_env import OhHellEnv
+from ohhell_env.envs.gymnasium_env import OhHellGymnasiumEnv
 from ohhell_env.errors import OhHellError, RulesError
 from ohhell_env.pictures.faces import as_held, colours, face, shape, suit_name
 from ohhell_env.pictures.frame import pixels, png
@@ -176,7 +176,7 @@ def test_suits_have_shapes_and_colours() -> None:
 
 def test_frames_are_pictures_of_one_size() -> None:
     """P32: the frame is not one colour."""
-    env = OhHellEnv(
+    env = OhHellGymnasiumEnv(
         "oh_hell",
         opponents=lambda _, info: int(info["action_mask"].argmax()),
         render_mode="rgb_array",

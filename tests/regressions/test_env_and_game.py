@@ -23,7 +23,7 @@ from ohhell_env.errors import (
     RulesError,
 )
 from ohhell_env.observation import decode, layout_of
-from ohhell_env.records.record import replay
+from ohhell_env.records.replay import replay
 
 LENGTH = layout_of(Rules.preset("oh_hell")).length
 Copier = Callable[[BatchedOhHell], BatchedOhHell]

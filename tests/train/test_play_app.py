@@ -18,7 +18,8 @@ from textual.pilot import Pilot
 from textual.widgets import DataTable, Static
 
 from ohhell_env import Rules
-from ohhell_env.records.record import load, replay
+from ohhell_env.records.record import load_record
+from ohhell_env.records.replay import replay
 from ohhell_train.play.app import PlayApp
 from ohhell_train.play.cli import set_up
 from ohhell_train.play.match import Match
@@ -121,8 +122,8 @@ def test_a_game_is_played_and_kept(by_mouse: bool, tmp_path: Path) -> None:
         await pilot.press("q")
 
     drive(match, script)
-    assert load(path)["win_shares"] is not None
-    assert replay(load(path)).scores == match.game.scores
+    assert load_record(path)["win_shares"] is not None
+    assert replay(load_record(path)).scores == match.game.scores
 
 
 def test_the_table_shows_who_bid_what_and_why_a_bid_is_forbidden() -> None:
@@ -288,7 +289,7 @@ def test_quitting_in_the_middle_keeps_the_game(tmp_path: Path) -> None:
         await pilot.press("q")
 
     drive(match, script)
-    kept = replay(load(tmp_path / "game.json"))
+    kept = replay(load_record(tmp_path / "game.json"))
     assert not kept.over and kept.bids[0] is not None
     assert kept.state.tobytes() == match.game.state.tobytes()
 
@@ -398,7 +399,7 @@ def test_quitting_does_not_wait_for_a_program_that_thinks(tmp_path: Path) -> Non
     started = time.monotonic()
     asyncio.run(run())
     assert program.pid is None and time.monotonic() - started < 60
-    assert not replay(load(tmp_path / "game.json")).over
+    assert not replay(load_record(tmp_path / "game.json")).over
 
 
 class Hesitates:

@@ -15,7 +15,8 @@ import pytest
 
 from ohhell_env import Rules
 from ohhell_env.cli.commands import main
-from ohhell_env.records.record import load, replay
+from ohhell_env.records.record import load_record
+from ohhell_env.records.replay import replay
 from ohhell_train.play.cli import set_up
 from ohhell_train.play.match import Match
 from ohhell_train.play.plain import HELP, PlainGame
@@ -136,7 +137,7 @@ def test_a_program_of_its_own_fed_by_a_pipe(tmp_path: Path) -> None:
     assert done.stderr == ""
     assert "The game is over: " in done.stdout
     assert "replay game.json --html game.html" in done.stdout
-    record = load(tmp_path / "game.json")
+    record = load_record(tmp_path / "game.json")
     assert replay(record).over and record["thoughts"]["player"] == "zoo:universal"
     assert record["names"] == ["Ann", "zoo:universal", "heuristic"]
 
@@ -316,7 +317,7 @@ def test_a_real_terminal_shows_the_table(tmp_path: Path) -> None:
         child.wait()
         os.close(ours)
     assert b"The game is in game.json" in seen
-    assert replay(load(tmp_path / "game.json")).seat == 1
+    assert replay(load_record(tmp_path / "game.json")).seat == 1
 
 
 def _read(descriptor: int) -> bytes:

@@ -14,8 +14,8 @@ from ohhell_env import Rules
 from ohhell_env.errors import IllegalActionError, OhHellError
 from ohhell_env.oh_hell_v0 import action_name
 from ohhell_env.pictures.page import replay_page
-from ohhell_env.records.record import load, replay
-from ohhell_env.records.replay import check
+from ohhell_env.records.record import load_record
+from ohhell_env.records.replay import check, replay
 from ohhell_train.play.advice import Adviser
 from ohhell_train.play.cli import farewell, seat_names, set_up
 from ohhell_train.play.match import Match
@@ -74,7 +74,7 @@ def test_a_whole_game_offers_what_is_legal_and_can_be_replayed(name: str, tmp_pa
             assert len({choice.key for choice in match.sight.choices}) == len(match.sight.choices)
             match.choose(chance.choice(legal).action)
             match.advance()
-        assert load(path) == match.record()
+        assert load_record(path) == match.record()
         assert replay(match.record()).scores == match.game.scores
         checked = check(match.record())
         assert [row.scores for row in match.sheet] == checked.scores
@@ -340,13 +340,13 @@ def test_an_adviser_must_explain_itself_and_nothing_is_left_running() -> None:
 def test_the_game_is_kept_from_its_beginning_deal_by_deal(tmp_path: Path) -> None:
     path, chance = tmp_path / "game.json", random.Random(2)
     match = set_up(house(2, 1, 1, 2), ["random"], seed=5, record=path, adviser="heuristic")
-    assert load(path)["deals"][0]["bids"] == []
+    assert load_record(path)["deals"][0]["bids"] == []
     while len(match.sheet) < 2:
         play_on(match, chance, 1)
-    assert sum(deal["points"] is not None for deal in load(path)["deals"]) == 2
+    assert sum(deal["points"] is not None for deal in load_record(path)["deals"]) == 2
     play_on(match, chance, 1)
     match.close()
-    kept = load(path)
+    kept = load_record(path)
     assert kept == match.record() and not replay(kept).over
     assert replay(kept).legal_actions() == match.game.legal_actions()
 

@@ -18,7 +18,8 @@ from textual.pilot import Pilot
 from ohhell_env import Rules
 from ohhell_env.cli.commands import main
 from ohhell_env.errors import RulesError
-from ohhell_env.records.record import load, replay
+from ohhell_env.records.record import load_record
+from ohhell_env.records.replay import replay
 from ohhell_train.play import panels
 from ohhell_train.play.app import PlayApp
 from ohhell_train.play.cli import seat_names
@@ -184,7 +185,7 @@ def test_a_signal_that_ends_the_program_keeps_the_game(
     command = ["play", "--against", "random", "--adviser", "heuristic", "--seed", "1"]
     with pytest.raises(SystemExit, match="143"):
         main([*command, "--record", str(path)])
-    assert replay(load(path)).bids[0] == 1
+    assert replay(load_record(path)).bids[0] == 1
     assert signal.getsignal(signal.SIGTERM) == before
 
 

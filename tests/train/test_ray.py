@@ -355,7 +355,7 @@ def test_whatever_a_player_raises_on_ray_is_a_fault_and_it_is_given_up(tmp_path:
 
 _OF_THE_MAIN_PROGRAM = """
 import sys
-from agents import Agent
+from ohhell_agents import Agent
 from ohhell_train.tournament import run_tournament
 
 class Mine(Agent):

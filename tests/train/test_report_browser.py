@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from ohhell_env.records.record import load, replay
+from ohhell_env.records.record import load_record
+from ohhell_env.records.replay import replay
 from ohhell_train.tournament import run_tournament
 from ohhell_train.tournament.pages import write_pages
 from tests.browser import CONTRASTS, PHONE, chromium, dark, narrow
@@ -105,6 +106,6 @@ def test_link_saves_a_record_that_can_be_replayed(
     deadline = time.monotonic() + 20.0
     while not path.is_file() and time.monotonic() < deadline:
         time.sleep(0.1)
-    record = load(path)
+    record = load_record(path)
     assert replay(record).scores == record["scores"]
-    assert record == load(report.parent / "games" / path.name)
+    assert record == load_record(report.parent / "games" / path.name)

@@ -18,7 +18,8 @@ from markdown_it import MarkdownIt
 
 from ohhell_agents import Agent, HeuristicAgent, RandomAgent
 from ohhell_env.errors import OhHellError
-from ohhell_env.records.record import load, replay
+from ohhell_env.records.record import load_record
+from ohhell_env.records.replay import replay
 from ohhell_env.rules import Rules
 from ohhell_train.tournament import Results, run_tournament
 from ohhell_train.tournament.pages import html_page, markdown_page, plots, sample_games, write_pages
@@ -331,7 +332,7 @@ def test_samples_are_the_games_that_were_played(
         if "download" in a
     ]
     for sample, path, link in zip(samples, written[2:], links, strict=True):
-        record = load(path)
+        record = load_record(path)
         assert record == sample.record == json.loads(link)
         assert replay(record).scores == record["scores"]
         assert _stored(results, sample.seating, record)

@@ -421,9 +421,8 @@ def test_rollouts_beyond_all_memory_are_refused(tmp_path: Path) -> None:
     ],
 )
 def test_numbers_have_bounds(name: str, value: float) -> None:
-    with pytest.raises(
-        RulesError, match=rf"{name}: (input should be less than .*|2 to 8 are allowed), got "
-    ) as caught:
+    expected = rf"{name}: (input should be less than .*|2 to 8 are allowed), got "
+    with pytest.raises(RulesError, match=expected) as caught:
         PpoConfig.load(None, {name: value})
     assert len(str(caught.value)) < 200
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from ohhell_env.engine import batch
 from ohhell_env.errors import OhHellError
 from ohhell_env.game import Game
-from ohhell_env.records.record import Record, deal_record, save
+from ohhell_env.records.record import Record, deal_record, save_record
 from ohhell_env.records.thoughts import Thought
 from ohhell_env.rules.explain import explain
 from ohhell_train.play.advice import Advice, Adviser, Observation
@@ -84,7 +84,7 @@ class Match:
         self.events: list[str] = [opening(self.sight, self.names)]
         """What happened, a line for each event."""
         if record is not None:
-            save(self.record(), record)
+            save_record(self.record(), record)
 
     # ------------------------------------------------------------------ what is there
 
@@ -259,12 +259,12 @@ class Match:
             record["thoughts"] = {"player": self.adviser, "deals": deals}
         return record
 
-    def save(self) -> None:
+    def save_record(self) -> None:
         """Writes the record, if there is to be one; ``trouble`` says whether that failed."""
         if self.path is None:
             return
         try:
-            save(self.record(), self.path)
+            save_record(self.record(), self.path)
             self.trouble = ""
         except (OSError, OhHellError) as error:
             self.trouble = f"{self.path} cannot be written: {getattr(error, 'strerror', error)}"
