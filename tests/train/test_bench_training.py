@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from benchmarks import learning as bench_training
-from ohhell_train.ppo.learner import keeping_global_rng
+from ohhell_train.runs.trainer import keeping_global_rng
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ from ohhell_env.cli.commands import main
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import BID_BASE, NUM_BIDS, Phase, compile_rules, new_games
 from ohhell_env.errors import CheckpointError, OhHellError, RulesError
-from ohhell_train.counterfactual.config import CounterfactualConfig, FitSettings
+from ohhell_train.counterfactual.config import CounterfactualConfig, RoundFitSettings
 from ohhell_train.counterfactual.dataset import (
     AdvantageDataset,
     EngineOpponent,
@@ -35,12 +35,13 @@ from ohhell_train.counterfactual.dataset import (
     LabelledDecisions,
     label,
 )
-from ohhell_train.counterfactual.fit import AdvantageNet, fit
+from ohhell_train.counterfactual.fit import AdvantageNet, fit_advantage_net
 from ohhell_train.counterfactual.folder import CounterfactualRun
 from ohhell_train.counterfactual.rollouts import label_all
-from ohhell_train.counterfactual.run import begin, train
 from ohhell_train.evaluate import measure
+from ohhell_train.methods import train_run
 from tests.agents.test_counterfactual import corrected
+from tests.train.runs import begin_counterfactual
 
 TINY: dict[str, Any] = {
     "rules": "escalating",
@@ -169,9 +170,9 @@ def made_up(decisions: int) -> AdvantageDataset:
 def test_a_fit_finds_what_decides() -> None:
     torch.manual_seed(1)
     network = AdvantageNet(CARD_SITUATION, CARD_CHOICE, BID_BASE)
-    notes, settings = made_up(6000), FitSettings(epochs=1, batch_size=256)
-    first = fit(network, notes, settings, 3e-3, 1)
-    last = fit(network, notes, FitSettings(epochs=12, batch_size=256), 3e-3, 2)
+    notes, settings = made_up(6000), RoundFitSettings(epochs=1, batch_size=256)
+    first = fit_advantage_net(network, notes, settings, 3e-3, 1)
+    last = fit_advantage_net(network, notes, RoundFitSettings(epochs=12, batch_size=256), 3e-3, 2)
     assert first > 1.5 and last < 0.3 * first
 
 
@@ -190,7 +191,7 @@ def test_no_notes_change_nothing() -> None:
     network = AdvantageNet(BID_SITUATION, BID_CHOICE, NUM_BIDS)
     before = {name: value.clone() for name, value in network.state_dict().items()}
     empty = AdvantageDataset.empty(BID_SITUATION, BID_CHOICE).compact(0, 0)
-    assert np.isnan(fit(network, empty, FitSettings(), 1e-3, 1))
+    assert np.isnan(fit_advantage_net(network, empty, RoundFitSettings(), 1e-3, 1))
     assert all(torch.equal(before[name], value) for name, value in network.state_dict().items())
 
 
@@ -211,8 +212,10 @@ def fingerprints(run: CounterfactualRun) -> list[str]:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> CounterfactualRun:
     opponents = [{"player": "random", "share": 0.1}, {"player": "past", "share": 0.2}]
-    run = begin(tmp_path_factory.mktemp("runs") / "a", config_of(opponents=opponents))
-    train(run, quiet=True)
+    run = begin_counterfactual(
+        tmp_path_factory.mktemp("runs") / "a", config_of(opponents=opponents)
+    )
+    train_run(run, quiet=True)
     return run
 
 
@@ -238,7 +241,7 @@ def test_a_run_that_was_stopped_ends_as_an_unbroken_one(
     shutil.rmtree(copy / "best")
     again = CounterfactualRun.open(copy)
     assert len(again.rounds()) == 1
-    train(again, quiet=True)
+    train_run(again, quiet=True)
     assert fingerprints(again) == whole
     assert (copy / "metrics.csv").exists() and (copy / "best").is_dir()
 
@@ -269,7 +272,7 @@ def test_a_damaged_round_is_told_and_nothing_is_played_over_it(
     place.write_bytes(content.replace(before, after) if before else content[:1000])
     kept = place.read_bytes()
     with pytest.raises(CheckpointError, match=expected):
-        train(CounterfactualRun.open(copy), quiet=True)
+        train_run(CounterfactualRun.open(copy), quiet=True)
     assert place.read_bytes() == kept and (copy / "rounds" / "2").is_dir()
 
 
@@ -292,21 +295,22 @@ def test_cards_and_bids_are_both_learned_in_every_round(finished: Counterfactual
 
 
 def test_another_seed_is_another_player(finished: CounterfactualRun, tmp_path: Path) -> None:
-    run = begin(tmp_path / "b", config_of(seed=2, rounds=1))
-    train(run, quiet=True)
+    run = begin_counterfactual(tmp_path / "b", config_of(seed=2, rounds=1))
+    train_run(run, quiet=True)
     assert fingerprints(run)[0] != fingerprints(finished)[0]
-    assert train(run, quiet=True)[0].fingerprint == fingerprints(run)[0]  # nothing is left to do
+    train_run(run, quiet=True)
+    assert run.rounds()[0].fingerprint == fingerprints(run)[0]  # nothing is left to do
 
 
 def test_it_can_begin_with_another_player(finished: CounterfactualRun, tmp_path: Path) -> None:
     first = shutil.copytree(finished.path / "best", tmp_path / "first")
     config = config_of(rounds=1, start=str(first))
-    run = begin(tmp_path / "c", config)
+    run = begin_counterfactual(tmp_path / "c", config)
     shutil.rmtree(first)  # the run has a copy of its own
-    train(run, quiet=True)
+    train_run(run, quiet=True)
     assert fingerprints(run)[0] not in fingerprints(finished)
     with pytest.raises(RulesError, match="of this kind"):
-        begin(tmp_path / "d", config_of(start="heuristic"))
+        begin_counterfactual(tmp_path / "d", config_of(start="heuristic"))
     assert not (tmp_path / "d").exists()
 
 
@@ -315,7 +319,7 @@ def test_a_run_needs_the_files_of_its_rules_no_more(tmp_path: Path) -> None:
     own.write_text(Rules.preset("kachuful", 4).replace(scoring="simple").to_yaml())
     config = config_of(rules=(str(own), "oh_hell"), players=(3, 4))
     before = config.table_kinds()
-    run = begin(tmp_path / "run", config)
+    run = begin_counterfactual(tmp_path / "run", config)
     own.unlink()
     assert run.config().table_kinds() == before and run.config().rules[1] == "oh_hell"
 
@@ -353,7 +357,7 @@ def test_settings_that_cannot_be_are_told_and_leave_nothing(
     tmp_path: Path, changes: dict[str, Any], expected: str
 ) -> None:
     with pytest.raises(OhHellError, match=expected):
-        begin(tmp_path / "x", config_of(**changes))
+        begin_counterfactual(tmp_path / "x", config_of(**changes))
     assert not (tmp_path / "x").exists()
 
 
@@ -365,14 +369,14 @@ def test_a_field_that_cannot_play_these_rules_is_told_before_the_first_round(
 
     monkeypatch.setattr(ohhell_agents.RandomAgent, "begin", refuse)
     with pytest.raises(RulesError, match=r"report\.fields: not these"):
-        begin(tmp_path / "x", config_of(report={"fields": ["random"]}))
+        begin_counterfactual(tmp_path / "x", config_of(report={"fields": ["random"]}))
     assert not (tmp_path / "x").exists()
 
 
 def test_deals_of_one_card_hold_no_card_to_learn(tmp_path: Path) -> None:
-    run = begin(tmp_path / "a", config_of(hand_size=1, decisions=100))
+    run = begin_counterfactual(tmp_path / "a", config_of(hand_size=1, decisions=100))
     (run.path / "rounds" / ".1.new-123").mkdir(parents=True)  # as a kill leaves it
-    train(run, quiet=True)
+    train_run(run, quiet=True)
     assert "NaN" not in (run.path / "best" / "agent.json").read_text()
     head, first, _ = (run.path / "metrics.csv").read_text().splitlines()
     row = dict(zip(head.split(","), first.split(","), strict=True))
@@ -408,8 +412,9 @@ def test_the_command_line_trains_resumes_and_refuses(
 @pytest.mark.slow
 def test_it_learns_to_beat_the_heuristic_player(tmp_path: Path) -> None:
     config = config_of(decisions=250_000, rounds=1, fit={"epochs": 4}, hand_size=8)
-    run = begin(tmp_path / "run", config)
-    player = train(run, quiet=True)[-1]
+    run = begin_counterfactual(tmp_path / "run", config)
+    train_run(run, quiet=True)
+    player = run.rounds()[-1]
     found = measure(
         player, ohhell_agents.make("heuristic"), Rules.preset("escalating", 4), 2000, 7, 8
     )

@@ -35,14 +35,12 @@ from ohhell_train.distill.dataset import DistillDataset
 from ohhell_train.distill.fit import StudentFit
 from ohhell_train.distill.folder import GAMES, STATE, DistillRun
 from ohhell_train.distill.games import make_players, play
-from ohhell_train.distill.run import begin, train
 from ohhell_train.distill.student import Student
 from ohhell_train.evaluate import measure
-from ohhell_train.methods import METHODS
+from ohhell_train.methods import train_run
 from ohhell_train.ppo.config import PpoConfig
 from ohhell_train.ppo.rollout import points_scale
-from ohhell_train.ppo.run import begin as begin_ppo
-from ohhell_train.ppo.run import train as train_ppo
+from tests.train.runs import begin_distill, begin_ppo
 
 ROOT = Path(__file__).parent.parent.parent
 CONFIGS = ROOT / "configs" / "train"
@@ -73,7 +71,7 @@ def lessons_of(config: DistillConfig, part: int = 0) -> DistillDataset:
 
 
 def whole(dataset: DistillDataset, config: DistillConfig) -> Any:
-    layout = layout_of(config.resolved_rules(), config.layout, config.hand_size)
+    layout = layout_of(config.resolved_rules(), config.layout, config.table_kinds()[0].hand_size)
     return dataset.batch(np.arange(len(dataset)), layout)
 
 
@@ -289,8 +287,8 @@ def digests(run: DistillRun) -> list[str]:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> DistillRun:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(games, "TABLES", 64)
-        run = begin(tmp_path_factory.mktemp("runs") / "a", config_of())
-        train(run, quiet=True)
+        run = begin_distill(tmp_path_factory.mktemp("runs") / "a", config_of())
+        train_run(run, quiet=True)
     return run
 
 
@@ -303,6 +301,7 @@ def test_a_run_explains_itself(finished: DistillRun) -> None:
         "state.safetensors",
         "epochs",
         "metrics.csv",
+        "tensorboard",
         "best",
         "last",
     }
@@ -312,9 +311,8 @@ def test_a_run_explains_itself(finished: DistillRun) -> None:
     assert all(float(row["over_random_low"]) < float(row["over_random_high"]) for row in rows)
     parts = [len(finished.load_part(number)[0]) for number in range(finished.parts())]
     assert sum(parts[1:-1]) < 1000 <= sum(parts[1:])
-    method = METHODS["distill"]
-    assert method.finished(finished) and method.done(finished) == "3 epochs"
-    assert "1,000 decisions of heuristic" in method.summary(finished)
+    assert finished.finished() and finished.done() == "3 epochs"
+    assert "1,000 decisions of heuristic" in finished.summary()
 
 
 def test_the_saved_player_plays_and_carries_no_head(finished: DistillRun) -> None:
@@ -338,13 +336,13 @@ def test_the_saved_player_plays_and_carries_no_head(finished: DistillRun) -> Non
 def test_the_same_seed_is_the_same_player(finished: DistillRun, tmp_path: Path) -> None:
     torch.manual_seed(99)  # of no consequence
     chance = torch.get_rng_state()
-    again = begin(tmp_path / "b", config_of())
-    train(again, quiet=True)
+    again = begin_distill(tmp_path / "b", config_of())
+    train_run(again, quiet=True)
     assert torch.equal(torch.get_rng_state(), chance)
     assert digests(again) == digests(finished)
     assert table_of(again) == table_of(finished)
-    other = begin(tmp_path / "c", config_of(seed=2))
-    train(other, quiet=True)
+    other = begin_distill(tmp_path / "c", config_of(seed=2))
+    train_run(other, quiet=True)
     assert digests(other)[0] != digests(finished)[0]
 
 
@@ -364,7 +362,7 @@ def test_a_run_that_was_stopped_ends_as_an_unbroken_one(
         "epoch": (StudentFit, "epoch"),
         "before state": (folder, "write_arrays"),
         "after state": (DistillRun, "write_derived"),
-        "derived": (folder, "write_whole"),
+        "derived": (folder, "write_metrics"),
     }[where]
     calls, real = [0], getattr(owner, name)
     after = {"before state": finished.parts() + 1, "after state": 2}.get(where, 1)
@@ -375,13 +373,13 @@ def test_a_run_that_was_stopped_ends_as_an_unbroken_one(
             raise Killed
         return real(*given, **named)
 
-    run = begin(tmp_path / "broken", config_of())
+    run = begin_distill(tmp_path / "broken", config_of())
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(owner, name, struck)
-        train(run, quiet=True)
-    assert not METHODS["distill"].finished(run)
+        train_run(run, quiet=True)
+    assert not run.finished()
     resumed = DistillRun.open(run.path)
-    train(resumed, quiet=True)
+    train_run(resumed, quiet=True)
     assert digests(resumed) == digests(finished)
     assert table_of(resumed) == table_of(finished)
     assert not [file for file in run.path.rglob("*") if file.name.startswith(".")]
@@ -397,7 +395,7 @@ def test_half_a_file_is_not_there(finished: DistillRun, tmp_path: Path) -> None:
     last.with_name(f"{last.name}.part").write_bytes(last.read_bytes()[:100])
     last.unlink()
     again = DistillRun.open(copy)
-    train(again, quiet=True)
+    train_run(again, quiet=True)
     assert digests(again) == digests(finished)
     assert not list(copy.rglob("*.part"))
 
@@ -416,7 +414,7 @@ def test_a_damaged_file_is_told_and_kept(
     (copy / name).write_bytes(bytes(content) if how == "changed" else content[:200])
     kept = (copy / name).read_bytes()
     with pytest.raises(CheckpointError, match=r"safetensors: is .*move it|safetensors: is .*move"):
-        train(DistillRun.open(copy), quiet=True)
+        train_run(DistillRun.open(copy), quiet=True)
     assert (copy / name).read_bytes() == kept
 
 
@@ -426,7 +424,7 @@ def test_a_part_in_the_place_of_another_is_told(finished: DistillRun, tmp_path: 
     (copy / STATE).unlink()
     shutil.copy(copy / "games" / "1.safetensors", copy / "games" / "0.safetensors")
     with pytest.raises(CheckpointError, match=r"games/0\.safetensors: is part 1; move it"):
-        train(DistillRun.open(copy), quiet=True)
+        train_run(DistillRun.open(copy), quiet=True)
 
 
 def test_a_player_of_an_epoch_that_is_gone_is_told_with_the_remedy(
@@ -438,9 +436,9 @@ def test_a_player_of_an_epoch_that_is_gone_is_told_with_the_remedy(
     for name in epochs:
         shutil.rmtree(copy / "epochs" / name)
     with pytest.raises(CheckpointError, match=f"move {STATE} elsewhere"):
-        train(DistillRun.open(copy), quiet=True)
+        train_run(DistillRun.open(copy), quiet=True)
     (copy / STATE).unlink()
-    train(DistillRun.open(copy), quiet=True)
+    train_run(DistillRun.open(copy), quiet=True)
     assert sorted(folder.name for folder in (copy / "epochs").iterdir()) == epochs
 
 
@@ -463,7 +461,7 @@ def test_a_full_disk_is_one_line_that_names_the_file(
         patch.setattr("os.fsync", full)
         for name in wanted:
             if name == "weights.safetensors":
-                patch.setattr("ohhell_train.distill.folder.write_whole", lambda *_: None)
+                patch.setattr("ohhell_train.distill.folder.write_metrics", lambda *_: None)
             if name == "1.safetensors":
                 (copy / STATE).unlink()
                 (copy / "games" / name).unlink()
@@ -483,25 +481,25 @@ def test_settings_changed_under_a_run_are_told(finished: DistillRun, tmp_path: P
     plain["fit"]["epochs"] = 5
     (copy / "config.yaml").write_text(yaml.safe_dump(plain))
     with pytest.raises(CheckpointError, match=r"config.yaml: fit changed since state"):
-        train(DistillRun.open(copy), quiet=True)
+        train_run(DistillRun.open(copy), quiet=True)
     (copy / STATE).unlink()
     plain["noise"]["card"] = 0.5
     (copy / "config.yaml").write_text(yaml.safe_dump(plain))
     with pytest.raises(CheckpointError, match=r"config.yaml: noise changed since games"):
-        train(DistillRun.open(copy), quiet=True)
+        train_run(DistillRun.open(copy), quiet=True)
 
 
 def test_it_can_begin_as_another_player(finished: DistillRun, tmp_path: Path) -> None:
     fit = {"epochs": 1, "batch_size": 256, "learning_rate": 1e-9}  # it stays what it was
     start = str(finished.path / "best")
-    run = begin(tmp_path / "next", config_of(start=start, fit=fit))
-    train(run, quiet=True)
+    run = begin_distill(tmp_path / "next", config_of(start=start, fit=fit))
+    train_run(run, quiet=True)
     before, after = (load_checkpoint(each).network for each in (start, run.path / "best"))
     for name, weights in before.state_dict().items():
         torch.testing.assert_close(after.state_dict()[name], weights, atol=1e-5, rtol=0)
     assert weights_digest(load_checkpoint(run.path / "start").network) == weights_digest(before)
     with pytest.raises(CheckpointError, match="hidden layers"):
-        begin(tmp_path / "x", config_of(start=start, network={"hidden": [8]}))
+        begin_distill(tmp_path / "x", config_of(start=start, network={"hidden": [8]}))
 
 
 def test_another_teacher_of_the_same_name_is_told(
@@ -513,7 +511,7 @@ def test_another_teacher_of_the_same_name_is_told(
     (copy / GAMES / f"{finished.parts() - 1}.safetensors").unlink()
     monkeypatch.setattr(ohhell_agents.HeuristicAgent, "fingerprint", "sha256:other")
     with pytest.raises(CheckpointError, match=r"was played by .*other.* teacher's files have ch"):
-        train(DistillRun.open(copy), quiet=True)
+        train_run(DistillRun.open(copy), quiet=True)
 
 
 @pytest.mark.parametrize(
@@ -547,7 +545,7 @@ def test_settings_that_cannot_be_are_told_and_leave_nothing(
     tmp_path: Path, changes: dict[str, Any], expected: str
 ) -> None:
     with pytest.raises(OhHellError, match=re.escape(expected)) as told:
-        begin(tmp_path / "x", config_of(**changes))
+        begin_distill(tmp_path / "x", config_of(**changes))
     assert "\n" not in str(told.value)
     assert not (tmp_path / "x").exists()
 
@@ -604,7 +602,8 @@ def test_ppo_goes_on_from_it(finished: DistillRun, tmp_path: Path) -> None:
         "report": {"deals": 10, "fields": ["random"], "tensorboard": False},
     }
     run = begin_ppo(tmp_path / "ppo", PpoConfig.of(settings))
-    assert train_ppo(run, quiet=True).decisions >= 500
+    train_run(run, quiet=True)
+    assert run.counters().decisions >= 500
     started = load_checkpoint(run.path / "start").network
     assert weights_digest(started) == weights_digest(
         load_checkpoint(finished.path / "best").network
@@ -615,9 +614,9 @@ def test_ppo_goes_on_from_it(finished: DistillRun, tmp_path: Path) -> None:
 def test_kills_at_any_moment_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()  # parts of the usual size, as the child plays them
     config = config_of(decisions=40_000, hand_size=None)
-    whole = begin(tmp_path / "whole", config)
-    train(whole, quiet=True)
-    run = begin(tmp_path / "broken", config)
+    whole = begin_distill(tmp_path / "whole", config)
+    train_run(whole, quiet=True)
+    run = begin_distill(tmp_path / "broken", config)
     for place in ("games/2.safetensors", "epochs/2"):
         child = subprocess.Popen(
             [sys.executable, "-m", "ohhell_env", "resume", str(run.path)], cwd=ROOT
@@ -627,7 +626,7 @@ def test_kills_at_any_moment_lose_nothing(tmp_path: Path, monkeypatch: pytest.Mo
             time.sleep(0.01)
         os.kill(child.pid, signal.SIGKILL)
         assert child.wait() != 0
-    train(run, quiet=True)
+    train_run(run, quiet=True)
     assert digests(run) == digests(whole)
     assert table_of(run) == table_of(whole)
 
@@ -637,8 +636,8 @@ def test_a_short_distillation_of_heuristic_beats_random(tmp_path: Path) -> None:
     config = config_of(
         hand_size=None, decisions=60_000, network={"hidden": [128, 128]}, fit={"epochs": 5}
     )
-    run = begin(tmp_path / "run", config)
-    train(run, quiet=True)
+    run = begin_distill(tmp_path / "run", config)
+    train_run(run, quiet=True)
     rules, player = config.resolved_rules(), ohhell_agents.load(run.path / "best", seed=0)
     ahead = measure(player, ohhell_agents.make("random", 1), rules, 500, 7)
     teacher = measure(

@@ -20,17 +20,16 @@ from ohhell_agents.nn.checkpoint import load_checkpoint, save_checkpoint, weight
 from ohhell_env import Rules
 from ohhell_env.cli.commands import main
 from ohhell_env.errors import CheckpointError, OhHellError, RulesError
-from ohhell_train.counterfactual import run as counterfactual
-from ohhell_train.distill import run as distill
 from ohhell_train.evaluate import Difference, measure
+from ohhell_train.methods import train_run
 from ohhell_train.model_card import facts
 from ohhell_train.ppo.config import PpoConfig
 from ohhell_train.ppo.folder import PpoRun
 from ohhell_train.ppo.learner import SelfPlayPPO
-from ohhell_train.ppo.run import begin, train
 from ohhell_train.runs.base import CONFIG, PLAYERS
 from tests.agents.test_counterfactual import corrected
 from tests.agents.test_two_part import network
+from tests.train.runs import begin_counterfactual, begin_distill, begin_ppo
 from tests.train.test_counterfactual import config_of
 from tests.train.test_distill import config_of as student_of
 from tests.train.test_run import SETTINGS, Killed, without_time
@@ -51,8 +50,8 @@ def settings(**changes: Any) -> PpoConfig:
 @pytest.fixture(scope="module")
 def bids_run(tmp_path_factory: pytest.TempPathFactory) -> PpoRun:
     """A run that learned the bids, beside the cards of the heuristic player."""
-    run = begin(tmp_path_factory.mktemp("runs") / "bids", settings())
-    train(run, quiet=True)
+    run = begin_ppo(tmp_path_factory.mktemp("runs") / "bids", settings())
+    train_run(run, quiet=True)
     return run
 
 
@@ -66,8 +65,8 @@ def test_a_checkpoint_plays_as_it_was_measured(tmp_path: Path, learn: str, rest:
         ohhell_agents.make("parts:bids=random,cards=heuristic", 1).save(tmp_path / "rest")
     name = str(tmp_path / "rest") if rest in ("checkpoint", "pair") else rest
     config = settings(part=learn, partner=name, report={"every": 10**6, "deals": 20})
-    run = begin(tmp_path / "run", config)
-    train(run, quiet=True)
+    run = begin_ppo(tmp_path / "run", config)
+    train_run(run, quiet=True)
     measured = run.counters().scores
     shutil.move(run.path, tmp_path / "moved")
     shutil.rmtree(tmp_path / "rest", ignore_errors=True)
@@ -94,8 +93,8 @@ def test_a_run_of_one_part_can_be_interrupted(
         opponents=[{"player": "random", "share": 0.1}, {"player": "past", "share": 0.5}],
         pool={"every": 150, "size": 3},
     )
-    whole, broken = begin(tmp_path / "a", config), begin(tmp_path / "b", config)
-    train(whole, quiet=True)
+    whole, broken = begin_ppo(tmp_path / "a", config), begin_ppo(tmp_path / "b", config)
+    train_run(whole, quiet=True)
     update, done = SelfPlayPPO.train, [0]
 
     def struck(self: SelfPlayPPO) -> None:
@@ -106,10 +105,10 @@ def test_a_run_of_one_part_can_be_interrupted(
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(SelfPlayPPO, "train", struck)
-        train(broken, quiet=True)
+        train_run(broken, quiet=True)
     assert 0 < broken.counters().decisions < 800
     resumed = PpoRun.open(broken.path)
-    train(resumed, quiet=True)
+    train_run(resumed, quiet=True)
     assert without_time(whole) == without_time(resumed)
     ends = [ohhell_agents.load(run.path / "last").fingerprint for run in (whole, resumed)]
     assert ends[0] == ends[1]
@@ -156,15 +155,15 @@ def test_it_sits_in_other_runs(bids_run: PpoRun, tmp_path: Path, door: str) -> N
             else {"opponents": [{"player": best, "share": 0.5}]}
         )
         student = student_of(rules="oh_hell", decisions=300, fit=fit, **mine)
-        distill.train(distill.begin(tmp_path / "run", student), quiet=True)
+        train_run(begin_distill(tmp_path / "run", student), quiet=True)
     elif door == "field":
         config = config_of(report={"deals": 4, "fields": [best]}, rounds=1, rules="oh_hell")
-        counterfactual.train(counterfactual.begin(tmp_path / "run", config), quiet=True)
+        train_run(begin_counterfactual(tmp_path / "run", config), quiet=True)
     else:
         changes: dict[str, Any] = {"part": "cards", "partner": best}
         if door == "others":
             changes = {"part": "both", "opponents": [{"player": best, "share": 0.5}]}
-        train(begin(tmp_path / "run", settings(decisions=200, **changes)), quiet=True)
+        train_run(begin_ppo(tmp_path / "run", settings(decisions=200, **changes)), quiet=True)
     assert ohhell_agents.load(tmp_path / "run" / "best").kind != ""
 
 
@@ -174,12 +173,12 @@ def test_it_sits_in_other_runs(bids_run: PpoRun, tmp_path: Path, door: str) -> N
 def test_a_run_begins_as_the_part_that_it_learns(bids_run: PpoRun, tmp_path: Path) -> None:
     best = bids_run.path / "best"
     for number, start in enumerate((best, best / "bids")):
-        run = begin(tmp_path / str(number), settings(start=str(start), decisions=200))
+        run = begin_ppo(tmp_path / str(number), settings(start=str(start), decisions=200))
         network_then = load_checkpoint(best / "bids").network
         network_now = run.start(run.config())
         assert network_now is not None
         assert weights_digest(network_now) == weights_digest(network_then)
-        train(run, quiet=True)
+        train_run(run, quiet=True)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +195,7 @@ def test_a_run_does_not_begin_as_a_part_that_never_learned_it(
 ) -> None:
     config = settings(start=str(bids_run.path / start), part=learn)
     with pytest.raises(CheckpointError, match=expected):
-        begin(tmp_path / "run", config)
+        begin_ppo(tmp_path / "run", config)
     assert not (tmp_path / "run").exists()
 
 
@@ -204,7 +203,7 @@ def test_a_run_does_not_begin_as_a_part_that_never_learned_it(
 def test_a_student_does_not_begin_as_a_part(bids_run: PpoRun, tmp_path: Path, start: str) -> None:
     config = student_of(rules="oh_hell", start=str(bids_run.path / start))
     with pytest.raises(CheckpointError, match=r"two parts|the bids only"):
-        distill.begin(tmp_path / "run", config)
+        begin_ppo(tmp_path / "run", config)
 
 
 def test_foreign_code_as_the_rest_is_named_and_not_run(
@@ -216,8 +215,8 @@ def test_foreign_code_as_the_rest_is_named_and_not_run(
         "        return action_masks.argmax(axis=1)\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    run = begin(tmp_path / "run", settings(rest="cards_by_hand:Lowest", decisions=200))
-    train(run, quiet=True)
+    run = begin_ppo(tmp_path / "run", settings(partner="cards_by_hand:Lowest", decisions=200))
+    train_run(run, quiet=True)
     del sys.modules["cards_by_hand"]
     with pytest.raises(CheckpointError, match=r"'cards_by_hand:Lowest' plays the cards.*parts:"):
         ohhell_agents.make(run.path / "best")
@@ -237,26 +236,21 @@ def test_players_that_changed_end_a_run(tmp_path: Path, monkeypatch: pytest.Monk
     other = tmp_path / "other"
     CounterfactualAgent(corrected(1)).save(other)
     named = str(other)
-    ppo = begin(tmp_path / "ppo", settings(opponents=[{"player": named, "share": 0.5}]))
-    rest = begin(tmp_path / "rest", settings(partner=named))
+    ppo = begin_ppo(tmp_path / "ppo", settings(opponents=[{"player": named, "share": 0.5}]))
+    rest = begin_ppo(tmp_path / "rest", settings(partner=named))
     opponents = [{"player": named, "share": 0.5}]
-    rounds = counterfactual.begin(tmp_path / "rounds", config_of(opponents=opponents))
-    student = distill.begin(tmp_path / "student", student_of(opponents=opponents))
+    rounds = begin_counterfactual(tmp_path / "rounds", config_of(opponents=opponents))
+    student = begin_distill(tmp_path / "student", student_of(opponents=opponents))
     assert json.loads((ppo.path / PLAYERS).read_text()).keys() == {named}
     CounterfactualAgent(corrected(2)).save(other)
-    for run, go_on in (
-        (ppo, train),
-        (rest, train),
-        (rounds, counterfactual.train),
-        (student, distill.train),
-    ):
+    for run in (ppo, rest, rounds, student):
         with pytest.raises(CheckpointError, match=r"is another player now.*begin the run anew"):
-            go_on(run, quiet=True)  # type: ignore[operator]
+            train_run(run, quiet=True)  # type: ignore[operator]
     CounterfactualAgent(corrected(1)).save(other)
-    train(rest, quiet=True)
+    train_run(rest, quiet=True)
     (ppo.path / PLAYERS).write_text("{")
     with pytest.raises(CheckpointError, match="is damaged"):
-        train(ppo, quiet=True)
+        train_run(ppo, quiet=True)
 
 
 @pytest.mark.parametrize(
@@ -274,8 +268,8 @@ def test_players_that_changed_end_a_run(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_round_is_not_followed_by_one_of_other_settings(
     tmp_path: Path, name: str, value: Any
 ) -> None:
-    run = counterfactual.begin(tmp_path / "run", config_of(decisions=300, rounds=1))
-    counterfactual.train(run, quiet=True)
+    run = begin_counterfactual(tmp_path / "run", config_of(decisions=300, rounds=1))
+    train_run(run, quiet=True)
     file = run.path / CONFIG
     plain = yaml.safe_load(file.read_text())
     file.write_text(yaml.safe_dump(plain | {"rounds": 2, "threads": 1}))
@@ -283,18 +277,19 @@ def test_a_round_is_not_followed_by_one_of_other_settings(
     wrong = plain | {"rounds": 2, name: value}
     file.write_text(yaml.safe_dump(wrong))
     with pytest.raises(CheckpointError, match=f"{name} changed since round 1 was played"):
-        counterfactual.train(run, quiet=True)
+        train_run(run, quiet=True)
     assert not (run.path / "rounds" / "2").exists()
     assert (run.path / "rounds" / "1" / "agent.json").read_bytes() == before
 
 
 def test_more_rounds_and_other_fields_of_a_measurement_are_no_other_recipe(tmp_path: Path) -> None:
-    run = counterfactual.begin(tmp_path / "run", config_of(decisions=300, rounds=1))
-    counterfactual.train(run, quiet=True)
+    run = begin_counterfactual(tmp_path / "run", config_of(decisions=300, rounds=1))
+    train_run(run, quiet=True)
     file = run.path / CONFIG
     changed = {"rounds": 2, "threads": 1, "report": {"deals": 4, "fields": ["random"]}}
     file.write_text(yaml.safe_dump(yaml.safe_load(file.read_text()) | changed))
-    assert len(counterfactual.train(run, quiet=True)) == 2
+    train_run(run, quiet=True)
+    assert len(run.rounds()) == 2
 
 
 @pytest.mark.parametrize("part", ["bids", "cards"])
@@ -305,8 +300,8 @@ def test_a_counterfactual_run_of_one_part_plays_as_it_was_measured(
     CounterfactualAgent(corrected(3)).save(tmp_path / "start")
     for number, start in enumerate((None, str(tmp_path / "start"))):
         config = config_of(decisions=300, rounds=1, start=start, **{part: 0})
-        run = counterfactual.begin(tmp_path / str(number), config)
-        counterfactual.train(run, quiet=True)
+        run = begin_counterfactual(tmp_path / str(number), config)
+        train_run(run, quiet=True)
         player = ohhell_agents.make(run.path / "best")
         assert isinstance(player, CounterfactualAgent)
         rules, size = config.table_kinds()[0]
@@ -338,17 +333,17 @@ def test_a_field_that_makes_mistakes_is_reported(tmp_path: Path, method: str) ->
     report = {"deals": 4, "fields": [name]}
     with pytest.warns(UserWarning, match=expected):
         if method == "ppo":
-            run = begin(tmp_path / "run", settings(decisions=100, part="both", report=report))
-            train(run, quiet=True)
+            run = begin_ppo(tmp_path / "run", settings(decisions=100, part="both", report=report))
+            train_run(run, quiet=True)
         elif method == "distill":
             fit = {"epochs": 1, "batch_size": 256}
-            student = distill.begin(
+            student = begin_distill(
                 tmp_path / "run", student_of(decisions=300, fit=fit, report=report)
             )
-            distill.train(student, quiet=True)
+            train_run(student, quiet=True)
         else:
             config = config_of(decisions=300, rounds=1, players=[3, 4], report=report)
-            counterfactual.train(counterfactual.begin(tmp_path / "run", config), quiet=True)
+            train_run(begin_counterfactual(tmp_path / "run", config), quiet=True)
 
 
 def test_a_measurement_without_mistakes_warns_of_none() -> None:

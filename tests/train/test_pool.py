@@ -19,12 +19,14 @@ from ohhell_agents.nn.network import Network, choose
 from ohhell_env.errors import CheckpointError
 from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules
+from ohhell_train.methods import train_run
 from ohhell_train.ppo.config import PoolSettings, PpoConfig
-from ohhell_train.ppo.folder import METRICS, POOL, STATE, PpoRun
+from ohhell_train.ppo.folder import POOL, STATE, PpoRun
 from ohhell_train.ppo.learner import SelfPlayPPO
 from ohhell_train.ppo.pool import NOBODY, Pool
 from ohhell_train.ppo.rollout import OURS, LapTables, TableOpponents
-from ohhell_train.ppo.run import begin, train
+from ohhell_train.runs.metrics import METRICS
+from tests.train.runs import begin_ppo
 from tests.train.test_rollout import Chance
 from tests.train.test_run import Killed, without_time
 
@@ -161,14 +163,14 @@ RICH: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> PpoRun:
-    run = begin(tmp_path_factory.mktemp("runs") / "whole", PpoConfig.of(RICH))
-    train(run, quiet=True)
+    run = begin_ppo(tmp_path_factory.mktemp("runs") / "whole", PpoConfig.of(RICH))
+    train_run(run, quiet=True)
     return run
 
 
 def struck(path: Path, after: int, monkeypatch: pytest.MonkeyPatch) -> PpoRun:
     """A run that is struck down in the middle of an update, after so many rollouts."""
-    run, update, done = begin(path, PpoConfig.of(RICH)), SelfPlayPPO.train, [0]
+    run, update, done = begin_ppo(path, PpoConfig.of(RICH)), SelfPlayPPO.train, [0]
 
     def striking(self: SelfPlayPPO) -> None:
         done[0] += 1
@@ -178,7 +180,7 @@ def struck(path: Path, after: int, monkeypatch: pytest.MonkeyPatch) -> PpoRun:
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(SelfPlayPPO, "train", striking)
-        train(run, quiet=True)
+        train_run(run, quiet=True)
     return run
 
 
@@ -188,7 +190,7 @@ def test_a_resumed_run_has_the_pool_of_one_that_went_through(
 ) -> None:
     run = struck(tmp_path / "broken", after, monkeypatch)
     assert 0 < run.counters().decisions < 1800
-    train(run, quiet=True)
+    train_run(run, quiet=True)
     whole, resumed = load_file(finished.path / STATE), load_file(run.path / STATE)
     assert whole.keys() == resumed.keys() and "oracle.hands.weight" in whole
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)

@@ -20,9 +20,12 @@ from safetensors.torch import load_file
 
 import ohhell_agents
 from ohhell_env.errors import CheckpointError, RulesError
+from ohhell_train.methods import train_run
 from ohhell_train.ppo.config import PpoConfig
-from ohhell_train.ppo.folder import BOARD, METRICS, STATE, PpoRun
-from ohhell_train.ppo.run import begin, train
+from ohhell_train.ppo.folder import STATE, PpoRun
+from ohhell_train.runs.metrics import METRICS
+from ohhell_train.runs.trainer import BOARD
+from tests.train.runs import begin_ppo
 
 SETTINGS: dict[str, Any] = {
     "decisions": 2000,
@@ -61,8 +64,8 @@ def on_board(run: PpoRun) -> dict[str, list[tuple[int, float]]]:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> PpoRun:
-    run = begin(tmp_path_factory.mktemp("runs") / "whole", PpoConfig.of(SETTINGS))
-    train(run, quiet=True)
+    run = begin_ppo(tmp_path_factory.mktemp("runs") / "whole", PpoConfig.of(SETTINGS))
+    train_run(run, quiet=True)
     return run
 
 
@@ -113,7 +116,7 @@ def interrupted(path: Path, after: int, monkeypatch: pytest.MonkeyPatch) -> PpoR
     """A run that is struck down in the middle of an update, after so many rollouts."""
     from ohhell_train.ppo.learner import SelfPlayPPO
 
-    run = begin(path, PpoConfig.of(SETTINGS))
+    run = begin_ppo(path, PpoConfig.of(SETTINGS))
     update, done = SelfPlayPPO.train, [0]
 
     def struck(self: SelfPlayPPO) -> None:
@@ -124,7 +127,7 @@ def interrupted(path: Path, after: int, monkeypatch: pytest.MonkeyPatch) -> PpoR
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(SelfPlayPPO, "train", struck)
-        train(run, quiet=True)
+        train_run(run, quiet=True)
     return run
 
 
@@ -134,7 +137,8 @@ def test_resumed_equals_uninterrupted(
 ) -> None:
     run = interrupted(tmp_path / "broken", after, monkeypatch)
     assert run.counters().decisions == 512 * (after // 4)
-    counters = train(run, quiet=True)
+    train_run(run, quiet=True)
+    counters = run.counters()
     assert counters.decisions == 2048 and counters.finished
     whole, resumed = load_file(finished.path / STATE), load_file(run.path / STATE)
     assert whole.keys() == resumed.keys()
@@ -148,7 +152,7 @@ def test_what_an_interruption_lost_is_not_on_the_board(
     run = interrupted(tmp_path / "broken", 6, monkeypatch)
     assert run.counters().decisions == 512
     time.sleep(1.1)  # TensorBoard tells files apart by the second in which they were begun
-    train(run, quiet=True)
+    train_run(run, quiet=True)
     assert on_board(run) == on_board(finished) != {}
 
 
@@ -162,7 +166,8 @@ def test_the_board_shows_what_the_metrics_hold(finished: PpoRun) -> None:
 
 def test_a_finished_run_is_left_as_it_is(finished: PpoRun) -> None:
     before = (finished.path / STATE).read_bytes()
-    assert train(finished, quiet=True).decisions == 2048
+    train_run(finished, quiet=True)
+    assert finished.counters().decisions == 2048
     assert (finished.path / STATE).read_bytes() == before
 
 
@@ -170,7 +175,7 @@ def test_a_broken_state_is_refused(finished: PpoRun, tmp_path: Path) -> None:
     copy = PpoRun(Path(shutil.copytree(finished.path, tmp_path / "copy")))
     (copy.path / STATE).write_bytes((copy.path / STATE).read_bytes()[:1000])
     with pytest.raises(CheckpointError, match="state is broken"):
-        train(copy, quiet=True)
+        train_run(copy, quiet=True)
 
 
 def test_a_taken_folder_is_not_overwritten(tmp_path: Path) -> None:
@@ -178,24 +183,24 @@ def test_a_taken_folder_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
     (tmp_path / "x" / "notes.txt").write_text("mine")
     with pytest.raises(RulesError, match=r"is there already.*resume"):
-        begin(tmp_path / "x", config)
-    begin(tmp_path / "x", config, force=True)
+        begin_ppo(tmp_path / "x", config)
+    begin_ppo(tmp_path / "x", config, force=True)
     assert (tmp_path / "x.old-1" / "notes.txt").read_text() == "mine"
-    begin(tmp_path / "x", config, force=True)
+    begin_ppo(tmp_path / "x", config, force=True)
     assert (tmp_path / "x.old-2" / "config.yaml").is_file()
 
 
 def test_rules_that_cannot_be_played_leave_no_folder(tmp_path: Path) -> None:
     with pytest.raises(RulesError, match="unknown variant"):
-        begin(tmp_path / "x", PpoConfig.of(SETTINGS | {"rules": "bridge"}))
+        begin_ppo(tmp_path / "x", PpoConfig.of(SETTINGS | {"rules": "bridge"}))
     assert not (tmp_path / "x").exists()
 
 
 def test_progress_and_time_left_are_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = begin(tmp_path / "x", PpoConfig.of(SETTINGS | {"decisions": 700}))
-    train(run)
+    run = begin_ppo(tmp_path / "x", PpoConfig.of(SETTINGS | {"decisions": 700}))
+    train_run(run)
     printed = capsys.readouterr().out
     assert re.search(r"after 768 decisions, points a deal over random [+-]\d\.\d\d ±", printed)
     assert "768 of 768 decisions" in printed and "0:00:00 left" in printed
@@ -203,8 +208,9 @@ def test_progress_and_time_left_are_shown(
 
 def test_max_minutes_ends_a_run_early(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = SETTINGS | {"decisions": 10**9, "max_minutes": 0.01}
-    run = begin(tmp_path / "x", PpoConfig.of(settings))
-    counters = train(run)
+    run = begin_ppo(tmp_path / "x", PpoConfig.of(settings))
+    train_run(run)
+    counters = run.counters()
     assert f"stopped by max_minutes=0.01 at {counters.decisions:,} of" in capsys.readouterr().out
     assert [int(row["decisions"]) for row in rows(run)][-1] == counters.decisions
     assert counters.finished and 0 < counters.decisions < 10**6
@@ -218,12 +224,13 @@ def test_max_minutes_ends_a_run_early(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_kill_at_any_moment(tmp_path: Path) -> None:
     """Killed again and again, then resumed: it comes to its end with monotone metrics."""
     settings = SETTINGS | {"decisions": 20_000}
-    run = begin(tmp_path / "x", PpoConfig.of(settings))
+    run = begin_ppo(tmp_path / "x", PpoConfig.of(settings))
     for seconds in (5.0, 6.0, 7.5):
         child = subprocess.Popen([sys.executable, "-m", "ohhell_env", "resume", str(run.path)])
         time.sleep(seconds)
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
-    assert train(run, quiet=True).decisions >= 20_000
+    train_run(run, quiet=True)
+    assert run.counters().decisions >= 20_000
     decisions = [int(row["decisions"]) for row in rows(run)]
     assert decisions == list(range(128, decisions[-1] + 1, 128))

@@ -23,13 +23,15 @@ from safetensors.torch import load_file, save_file
 import ohhell_agents
 from ohhell_env.cli import commands as cli
 from ohhell_env.errors import CheckpointError, RulesError
+from ohhell_train.methods import train_run
 from ohhell_train.ppo.config import PpoConfig
-from ohhell_train.ppo.folder import METRICS, STATE, MetricsError, PpoRun
-from ohhell_train.ppo.learner import DivergedError, SelfPlayPPO
-from ohhell_train.ppo.run import begin, train
+from ohhell_train.ppo.folder import STATE, PpoRun
+from ohhell_train.ppo.learner import SelfPlayPPO
 from ohhell_train.runs import lock as locks
 from ohhell_train.runs.base import CONFIG, LOCK
 from ohhell_train.runs.lock import InUseError
+from ohhell_train.runs.metrics import METRICS, MetricsError
+from ohhell_train.runs.trainer import DivergedError
 from tests.train.test_run import SETTINGS, Killed, rows, without_time
 
 SHORT = SETTINGS | {"decisions": 1000, "report": SETTINGS["report"] | {"every": 300}}
@@ -38,15 +40,15 @@ SHORT = SETTINGS | {"decisions": 1000, "report": SETTINGS["report"] | {"every": 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> PpoRun:
     """A short run, finished without an interruption."""
-    run = begin(tmp_path_factory.mktemp("runs") / "whole", PpoConfig.of(SHORT))
-    train(run, quiet=True)
+    run = begin_ppo(tmp_path_factory.mktemp("runs") / "whole", PpoConfig.of(SHORT))
+    train_run(run, quiet=True)
     return run
 
 
 @pytest.fixture(scope="module")
 def _half(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A short run, struck down after its first saved state."""
-    run = begin(tmp_path_factory.mktemp("runs") / "half", PpoConfig.of(SHORT))
+    run = begin_ppo(tmp_path_factory.mktemp("runs") / "half", PpoConfig.of(SHORT))
     save = PpoRun.save_state
 
     def struck(self: PpoRun, *args: Any) -> None:
@@ -55,7 +57,7 @@ def _half(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Killed):
         patch.setattr(PpoRun, "save_state", struck)
-        train(run, quiet=True)
+        train_run(run, quiet=True)
     return run.path
 
 
@@ -76,6 +78,7 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 from ohhell_train.ppo.folder import PpoRun
+from tests.train.runs import begin_ppo
 with PpoRun(Path(sys.argv[1])).lock():
     print("held", flush=True)
     time.sleep(60)
@@ -105,15 +108,16 @@ def test_a_second_process_is_told_who_trains_there(
     error = capsys.readouterr().err.splitlines()
     assert len(error) == 1 and f"process {holder.pid} is training here" in error[0]
     with pytest.raises(InUseError, match=f"process {holder.pid} .*another --out"):
-        train(half, quiet=True)
+        train_run(half, quiet=True)
     with pytest.raises(InUseError):
-        begin(half.path, PpoConfig.of(SHORT), force=True)
+        begin_ppo(half.path, PpoConfig.of(SHORT), force=True)
     assert before == {file: file.stat().st_mtime_ns for file in half.path.rglob("*")}
 
     os.kill(holder.pid, signal.SIGKILL)
     holder.wait()
     assert (half.path / LOCK).exists(), "a killed process leaves the file, but no lock"
-    assert train(half, quiet=True).finished
+    train_run(half, quiet=True)
+    assert half.counters().finished
     assert same(half, whole)
     assert not (half.path / LOCK).exists()
 
@@ -158,7 +162,8 @@ def test_where_there_are_no_locks_training_goes_on_without(
         monkeypatch.setattr(locks, "fcntl", None)
     else:
         monkeypatch.setattr(locks.fcntl, "flock", no_locks)
-    assert train(half, quiet=True).finished
+    train_run(half, quiet=True)
+    assert half.counters().finished
     assert same(half, whole)
 
 
@@ -171,7 +176,8 @@ def test_what_a_kill_left_of_a_beginning_is_no_hindrance(tmp_path: Path) -> None
     (tmp_path / "run").mkdir()
     for name in (LOCK, "versions.json", "config.yaml.part"):
         (tmp_path / "run" / name).write_text("1\n")
-    assert begin(tmp_path / "run", PpoConfig.of(SHORT)).config() == PpoConfig.of(SHORT).resolved()
+    run = begin_ppo(tmp_path / "run", PpoConfig.of(SHORT))
+    assert run.config() == PpoConfig.of(SHORT).resolved()
 
 
 # --- A kill while a player is replaced ----------------------------------------------------------
@@ -226,7 +232,7 @@ def test_training_mends_too_and_nothing_is_mended_under_a_running_training(
     with half.lock():
         PpoRun.open(half.path)
         assert not (half.path / "best").exists(), "another process may be about to put it there"
-    train(half, quiet=True)
+    train_run(half, quiet=True)
     assert same(half, whole) and left_over(half) == []
     assert (half.path / "best").is_dir()
 
@@ -237,7 +243,7 @@ def test_training_mends_too_and_nothing_is_mended_under_a_running_training(
 @pytest.mark.parametrize("text", ["", "deci", "decisions,seconds"])
 def test_metrics_without_a_whole_line_are_begun_anew(half: PpoRun, text: str) -> None:
     (half.path / METRICS).write_text(text)
-    train(half, quiet=True)
+    train_run(half, quiet=True)
     assert [int(row["decisions"]) for row in rows(half)] == [640, 768, 896, 1024]
 
 
@@ -262,10 +268,11 @@ def test_damaged_metrics_are_named_with_the_remedy(
     file.write_bytes(damaged if isinstance(damaged, bytes) else damaged.encode())
     before = file.read_bytes()
     with pytest.raises(MetricsError, match=r"metrics\.csv: .*damaged; move it .* resume"):
-        train(half, quiet=True)
+        train_run(half, quiet=True)
     assert file.read_bytes() == before
     file.unlink()  # the remedy
-    assert train(half, quiet=True).finished
+    train_run(half, quiet=True)
+    assert half.counters().finished
 
 
 def notes_of(file: Path) -> dict[str, str]:
@@ -330,8 +337,8 @@ def test_a_damaged_state_is_named_with_the_remedy(
     half: PpoRun, damage: Callable[[Path], Any]
 ) -> None:
     damage(half.path / STATE)
-    with pytest.raises(CheckpointError, match=rf"{STATE}: .* is broken .*begin the run anew"):
-        train(half, quiet=True)
+    with pytest.raises(CheckpointError, match=rf"{STATE}: .*; begin the run anew"):
+        train_run(half, quiet=True)
 
 
 @pytest.mark.parametrize(
@@ -351,7 +358,7 @@ def test_a_state_is_not_used_with_other_settings(
     assert old in text
     file.write_text(text.replace(old, new))
     with pytest.raises(CheckpointError, match=rf"config\.yaml: {expected} .*put back"):
-        train(half, quiet=True)
+        train_run(half, quiet=True)
 
 
 # --- Settings -----------------------------------------------------------------------------------
@@ -374,17 +381,17 @@ def test_settings_that_cannot_run_leave_all_as_it_was(
     tmp_path: Path, changes: dict[str, Any]
 ) -> None:
     with pytest.raises(RulesError):
-        begin(tmp_path / "new", PpoConfig.of(SHORT | changes))
-    run = begin(tmp_path / "run", PpoConfig.of(SHORT))
+        begin_ppo(tmp_path / "new", PpoConfig.of(SHORT | changes))
+    run = begin_ppo(tmp_path / "run", PpoConfig.of(SHORT))
     with pytest.raises(RulesError):
-        begin(run.path, PpoConfig.of(SHORT | changes), force=True)
+        begin_ppo(run.path, PpoConfig.of(SHORT | changes), force=True)
     assert [file.name for file in tmp_path.iterdir()] == ["run"]
 
 
 def test_quick_does_not_move_an_old_run_for_settings_that_cannot_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    begin(tmp_path / "run", PpoConfig.of(SHORT))
+    begin_ppo(tmp_path / "run", PpoConfig.of(SHORT))
     args = ["quick", "--out", str(tmp_path / "run"), "--fresh", "--set", "hand_size=14"]
     assert cli.main(args) == 2
     assert "14" in capsys.readouterr().err
@@ -395,7 +402,9 @@ def test_rollouts_beyond_all_memory_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         RulesError, match=r"tables=100000, rollout_laps=100000: .* GiB.*4 GiB are allowed"
     ):
-        begin(tmp_path / "run", PpoConfig.of(SHORT | {"tables": 100_000, "rollout_laps": 100_000}))
+        begin_ppo(
+            tmp_path / "run", PpoConfig.of(SHORT | {"tables": 100_000, "rollout_laps": 100_000})
+        )
 
 
 @pytest.mark.parametrize(
@@ -446,7 +455,9 @@ def test_every_number_of_the_settings_has_an_upper_bound() -> None:
 
 def test_the_largest_seeds_work(tmp_path: Path) -> None:
     seeds = {"seed": 2**32 - 1, "report": SETTINGS["report"] | {"seed": 2**64 - 1}}
-    assert train(begin(tmp_path / "run", PpoConfig.of(SHORT | seeds)), quiet=True).finished
+    run = begin_ppo(tmp_path / "run", PpoConfig.of(SHORT | seeds))
+    train_run(run, quiet=True)
+    assert run.finished()
 
 
 @pytest.mark.parametrize(
@@ -469,11 +480,11 @@ WILD: dict[str, Any] = SHORT | {
 
 
 def test_a_learning_rate_that_is_too_high_is_named(tmp_path: Path) -> None:
-    run = begin(
+    run = begin_ppo(
         tmp_path / "run", PpoConfig.of(WILD | {"save_every": 1, "report": {"every": 10**9}})
     )
     with pytest.raises(DivergedError, match=r"learning rate is too high.*ppo\.learning_rate"):
-        train(run, quiet=True)
+        train_run(run, quiet=True)
     saved = load_file(run.path / STATE)
     assert all(bool(value.float().isfinite().all()) for value in saved.values())
     assert run.counters().decisions == int(rows(run)[-1]["decisions"]) > 0
@@ -494,7 +505,7 @@ def test_weights_that_are_not_finite_end_the_training(
 
     monkeypatch.setattr(SelfPlayPPO, "_update_learning_rate", spoil)
     with pytest.raises(DivergedError, match="weights are no longer finite"):
-        train(half, quiet=True)
+        train_run(half, quiet=True)
     assert (half.path / STATE).read_bytes() == before
 
 
@@ -505,8 +516,9 @@ def test_rollouts_without_a_free_decision_change_nothing_and_are_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of one card, one lap a rollout: what follows a bid is forced, so its worth is not known."""
-    run = begin(tmp_path / "run", PpoConfig.of(SHORT | {"hand_size": 1, "rollout_laps": 1}))
-    counters = train(run)
+    run = begin_ppo(tmp_path / "run", PpoConfig.of(SHORT | {"hand_size": 1, "rollout_laps": 1}))
+    train_run(run)
+    counters = run.counters()
     assert counters.finished and counters.decisions == 1024
     assert capsys.readouterr().out.count("held none to learn from") == 1
     table = rows(run)
@@ -538,7 +550,7 @@ def test_training_leaves_the_global_chance_of_the_process_alone(
         seed()
         expected = global_chance()
         seed()
-        train(half, quiet=True)
+        train_run(half, quiet=True)
         assert global_chance() == expected
         assert same(half, whole), "what the process drew before does not matter"
 
@@ -548,7 +560,7 @@ def test_training_leaves_the_global_chance_of_the_process_alone(
         seed()
         monkeypatch.setattr(SelfPlayPPO, "train", broken)
         with pytest.raises(Killed):
-            train(begin(half.path.parent / "other", PpoConfig.of(SHORT)), quiet=True)
+            train_run(begin_ppo(half.path.parent / "other", PpoConfig.of(SHORT)), quiet=True)
         assert global_chance() == expected, "not after an error, either"
     finally:
         random.setstate(kept[0])
@@ -560,7 +572,7 @@ def test_training_leaves_the_global_chance_of_the_process_alone(
 def test_kill_while_players_are_replaced(tmp_path: Path) -> None:
     """Killed again and again where nearly all time goes into replacing players."""
     settings = SHORT | {"decisions": 40_000, "save_every": 1}
-    run = begin(tmp_path / "run", PpoConfig.of(settings))
+    run = begin_ppo(tmp_path / "run", PpoConfig.of(settings))
     for number in range(6):
         child = subprocess.Popen([sys.executable, "-m", "ohhell_env", "resume", str(run.path)])
         time.sleep(5.0 + 0.37 * number)
@@ -570,4 +582,5 @@ def test_kill_while_players_are_replaced(tmp_path: Path) -> None:
         assert left_over(opened) in ([], [LOCK])
         if (run.path / STATE).exists():
             ohhell_agents.load(run.path / "last")
-    assert train(run, quiet=True).finished
+    train_run(run, quiet=True)
+    assert run.counters().finished

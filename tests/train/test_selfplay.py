@@ -17,8 +17,9 @@ from ohhell_env.rules import Rules
 from ohhell_train.evaluate import measure
 from ohhell_train.exact import value_of
 from ohhell_train.ppo.config import PpoConfig
-from ohhell_train.ppo.learner import DivergedError, SelfPlayPPO, keeping_global_rng
+from ohhell_train.ppo.learner import SelfPlayPPO
 from ohhell_train.ppo.run import make_tables
+from ohhell_train.runs.trainer import DivergedError, keeping_global_rng
 
 TINY: dict[str, Any] = {
     "decisions": 1500,

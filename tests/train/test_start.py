@@ -16,11 +16,14 @@ from ohhell_agents.nn.network import Network
 from ohhell_env.errors import CheckpointError, RulesError
 from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules
+from ohhell_train.methods import train_run
 from ohhell_train.ppo.config import PpoConfig
 from ohhell_train.ppo.folder import PpoRun
-from ohhell_train.ppo.learner import SelfPlayPPO, keeping_global_rng
-from ohhell_train.ppo.run import begin, make_tables, train
+from ohhell_train.ppo.learner import SelfPlayPPO
+from ohhell_train.ppo.run import make_tables
 from ohhell_train.runs.base import START
+from ohhell_train.runs.trainer import keeping_global_rng
+from tests.train.runs import begin_ppo
 from tests.train.test_run import SETTINGS, Killed
 
 RULES = Rules.preset("oh_hell")
@@ -106,9 +109,9 @@ def test_a_run_keeps_what_it_began_as(
 ) -> None:
     """It may go away once the run has begun; a resumed run is pulled to the same."""
     config = settings(folder, ppo={"kl_coef": 0.5, "n_epochs": 1, "batch_size": 64}, save_every=200)
-    whole, broken = begin(tmp_path / "a", config), begin(tmp_path / "b", config)
+    whole, broken = begin_ppo(tmp_path / "a", config), begin_ppo(tmp_path / "b", config)
     shutil.rmtree(folder)
-    train(whole, quiet=True)
+    train_run(whole, quiet=True)
     update, done = SelfPlayPPO.train, [0]
 
     def struck(self: SelfPlayPPO) -> None:
@@ -119,9 +122,9 @@ def test_a_run_keeps_what_it_began_as(
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(SelfPlayPPO, "train", struck)
-        train(broken, quiet=True)
+        train_run(broken, quiet=True)
     assert 0 < broken.counters().decisions < 600
-    train(broken, quiet=True)
+    train_run(broken, quiet=True)
     ends = [weights_digest(load_checkpoint(run.path / "last").network) for run in (whole, broken)]
     assert ends[0] == ends[1]
     ohhell_agents.load(whole.path / START)
@@ -134,7 +137,7 @@ def test_what_does_not_fit_is_told_before_anything_is_written(folder: Path, tmp_
         ({"start": str(tmp_path / "nothing")}, "checkpoint is a folder"),
     ):
         with pytest.raises(CheckpointError, match=message):
-            begin(tmp_path / "run", settings(folder, **changes))
+            begin_ppo(tmp_path / "run", settings(folder, **changes))
         assert not (tmp_path / "run").exists()
     with pytest.raises(RulesError, match=r"ppo\.kl_coef needs start"):
         PpoConfig.load(None, {"ppo.kl_coef": 1})
@@ -142,5 +145,5 @@ def test_what_does_not_fit_is_told_before_anything_is_written(folder: Path, tmp_
 
 def test_a_kill_before_the_settings_were_written_leaves_room(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path / "run" / START)
-    run = begin(tmp_path / "run", settings(folder))
+    run = begin_ppo(tmp_path / "run", settings(folder))
     assert PpoRun.open(run.path).start(run.config()) is not None

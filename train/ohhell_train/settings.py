@@ -198,7 +198,7 @@ class FitSettings(Settings):
     epochs: int = Field(default=4, ge=1, le=1000)
     """Passes over the decisions."""
     learning_rate: float = Field(default=3e-3, gt=0, le=1)
-    """At its highest, after a tenth of the steps; it falls to nothing."""
+    """At its highest: it rises for a few steps, then falls to nothing."""
     batch_size: int = Field(default=2048, ge=2, le=1_000_000)
     """Decisions in one step of the optimiser."""
 
@@ -251,10 +251,43 @@ _HandSize = Annotated[
 ]
 
 
-class TableSettings(Settings):
-    """What every run with tables has: the tables, who else sits there, and its seed."""
+class RunSettings(Settings):
+    """What every run has; a subclass for each way to train has ``method``, its name."""
 
     renamed: ClassVar[dict[str, str]] = {"report.against": "report.fields"}
+
+    method: str
+    seed: int = Field(default=1, ge=0, lt=2**32)
+    """Seed of the first weights, the deals and every choice."""
+    max_minutes: float | None = Field(default=None, gt=0, le=1_000_000)
+    """Begin no other rollout, round or epoch after so many minutes; null: never stop so. Where the
+    clock is ahead of the decisions, PPO's learning rate falls with the clock. A run that the clock
+    stops is not reproducible."""
+    report: ReportSettings = ReportSettings()
+
+    def table_kinds(self) -> list[TableKind]:
+        """Returns the kinds of tables that its player is for, and is measured at.
+
+        Raises:
+            RulesError: They cannot be played.
+        """
+        return [TableKind(Rules.preset("oh_hell"), None)]
+
+    def opponent_names(self) -> list[str]:
+        """Returns the names of the players that the run trains with, but that stand outside it."""
+        return []
+
+    def resolved(self) -> Self:
+        """Returns the same settings with all that names and files stand for written out.
+
+        Raises:
+            RulesError: They cannot be played.
+        """
+        return self
+
+
+class TableSettings(RunSettings):
+    """What every run has that trains at tables of one's choice: these, and who else sits there."""
 
     rules: RulesName | tuple[RulesName, ...] = "oh_hell"
     """Name of a variant, path of a YAML file, the settings themselves, or several of these."""
@@ -262,8 +295,6 @@ class TableSettings(Settings):
     """Number of players, or several numbers; null: the variant's usual number."""
     hand_size: _HandSize | tuple[_HandSize, ...] | None = None
     """Train with this hand size only, or with several; null: with those of the schedule."""
-    seed: int = Field(default=1, ge=0, lt=2**32)
-    """Seed of the first weights, the deals and every choice."""
     opponents: tuple[OpponentSettings, ...] = Field(default=(), max_length=20)
     """Who else sits at the tables, a list of ``{player: NAME, share: X}``."""
 

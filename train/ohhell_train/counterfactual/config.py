@@ -33,7 +33,7 @@ class CounterfactualConfig(TableSettings):
         "fit.minibatch": "fit.batch_size",
     }
 
-    method: Literal["counterfactual"] = METHOD
+    method: Literal["counterfactual"] = METHOD  # type: ignore[mutable-override]
     """Tells these settings from those of other ways to train."""
     opponents: tuple[OpponentSettings, ...] = Field(default=(), max_length=20)
     """Who else sits at the tables, a list of ``{player: NAME, share: X}``. At its share of the
@@ -53,9 +53,6 @@ class CounterfactualConfig(TableSettings):
     relative: Share = 1.0
     """Share of the mean of the others' points that is taken off the own points: 1 maximises the
     difference, 0 the own points."""
-    max_minutes: float | None = Field(default=None, gt=0, le=1_000_000)
-    """Begin no other round after so many minutes; null: never stop so. Such a run is not
-    reproducible."""
     threads: int = Field(default=2, ge=1, le=256)
     """Threads that play; the labels are the same with any number."""
     noise: NoiseSettings = NoiseSettings()

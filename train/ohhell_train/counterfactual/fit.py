@@ -88,7 +88,7 @@ class AdvantageNet(nn.Module):
             weights.copy_(torch.from_numpy(np.array(models[f"{name}_{part}"][0])))
 
 
-def fit(
+def fit_advantage_net(
     network: AdvantageNet,
     notes: AdvantageDataset,
     settings: RoundFitSettings,

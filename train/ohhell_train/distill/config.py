@@ -36,7 +36,7 @@ class DistillConfig(TableSettings):
         "fit.minibatch": "fit.batch_size",
     }
 
-    method: Literal["distill"] = METHOD
+    method: Literal["distill"] = METHOD  # type: ignore[mutable-override]
     """Tells these settings from those of other ways to train."""
     teacher: PlayerName = "zoo:universal"
     """Whose choices are learned: what ``ohhell_agents.make`` makes a player from."""

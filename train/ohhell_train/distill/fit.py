@@ -15,7 +15,7 @@ from ohhell_env.observation import layout_of
 from ohhell_train.distill.config import DistillConfig
 from ohhell_train.distill.dataset import DistillBatch, DistillDataset
 from ohhell_train.distill.student import Losses, Student
-from ohhell_train.ppo.learner import DivergedError
+from ohhell_train.runs.trainer import DivergedError
 
 _CHUNK = 4096
 """Decisions that are looked at together where nothing is fitted."""

@@ -15,12 +15,12 @@ from ohhell_train.charts import COLOURS, MARKS, Point
 from ohhell_train.distill.config import METHOD as DISTILL
 from ohhell_train.plots import sources
 from ohhell_train.runs.base import CONFIG
+from ohhell_train.runs.metrics import METRICS
 from ohhell_train.settings import read_settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-METRICS = "metrics.csv"  # of all kinds of runs
 OVER = {"decisions": "decisions trained on", "minutes": "minutes of training"}
 """What a run can be measured over, and label."""
 
@@ -135,10 +135,9 @@ def _deals(file: Path, settings: Mapping[str, Any]) -> int:
     deals = report.get("deals") if isinstance(report, dict) else None
     if type(deals) is not int:
         raise OhHellError(f"{file}: report.deals is missing: these are not a run's settings")
-    several = isinstance(players, list) and settings.get("method") == "ppo"
-    return deals * (
-        len(players) if several else 1
-    )  # runs for several numbers of players play as many at each
+    # runs of PPO for several numbers of players play as many at each
+    several = settings.get("method") == "ppo" and isinstance(players, list)
+    return deals * len(players) if several and players else deals
 
 
 def _decisions(

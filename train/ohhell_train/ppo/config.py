@@ -93,7 +93,7 @@ class PpoConfig(TableSettings):
         "ppo.pull": "ppo.kl_coef",
     }
 
-    method: Literal["ppo"] = "ppo"
+    method: Literal["ppo"] = "ppo"  # type: ignore[mutable-override]
     """Tells these settings from those of other ways to train, see
     ``train/ohhell_train/methods.py``."""
     opponents: tuple[OpponentSettings, ...] = Field(
@@ -108,9 +108,6 @@ class PpoConfig(TableSettings):
     """Layout of the observation; several numbers of players need the universal one."""
     decisions: int = Field(default=1_000_000, ge=1, le=MOST_DECISIONS)
     """How many decisions of all seats to train on (forced ones counted), to the next rollout."""
-    max_minutes: float | None = Field(default=None, gt=0, le=1_000_000)
-    """Stop after so many minutes even if decisions are left; null: never. Where the clock is ahead
-    of the decisions, the learning rate falls with the clock; such a run is not reproducible."""
     tables: int = Field(default=128, ge=2, le=100_000)
     """Tables played side by side."""
     rollout_laps: int = Field(default=16, ge=1, le=100_000)
@@ -145,6 +142,11 @@ class PpoConfig(TableSettings):
     def shares(self) -> dict[str, float]:
         """Returns the shares of the opponents that never change, by player."""
         return {each.player: each.share for each in self.opponents if each.player != PAST}
+
+    def opponent_names(self) -> list[str]:
+        """Returns the names of the opponents that stand outside the run, and of the partner."""
+        partner = [] if self.part == "both" else [self.partner]
+        return [*super().opponent_names(), *partner]
 
     def past_share(self) -> float:
         """Returns the share of the tables at which past selves sit."""

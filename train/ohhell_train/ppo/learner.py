@@ -7,9 +7,6 @@ advantages seat by seat; MaskablePPO's own ``learn`` and ``train`` do the rest, 
 
 from __future__ import annotations
 
-import contextlib
-import random
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,30 +21,11 @@ from stable_baselines3.common.type_aliases import Schedule
 from stable_baselines3.common.vec_env import VecEnv
 
 from ohhell_agents.nn.network import Network, choose
-from ohhell_env.errors import OhHellError
 from ohhell_train.ppo.buffer import LapBuffer
 from ohhell_train.ppo.config import PpoConfig
 from ohhell_train.ppo.policy import TablePolicy, Tables
 from ohhell_train.ppo.rollout import Bytes, Floats, Lap
-
-
-class DivergedError(OhHellError):
-    """The weights, or what the network makes of them, are no longer finite numbers."""
-
-
-@contextlib.contextmanager
-def keeping_global_rng() -> Iterator[None]:
-    """Leaves the global random states of Python, NumPy and torch as they were.
-
-    Stable-Baselines3 seeds all three when a learner is made.
-    """
-    python, numbers, tensors = random.getstate(), np.random.get_state(), torch.get_rng_state()
-    try:
-        yield
-    finally:
-        random.setstate(python)
-        np.random.set_state(numbers)
-        torch.set_rng_state(tensors)
+from ohhell_train.runs.trainer import DivergedError
 
 
 class _Columns(VecEnv):
@@ -124,6 +102,8 @@ class SelfPlayPPO(MaskablePPO):
         self.tables = tables
         self.following: Lap | None = None
         """The lap already played of the next rollout: its values end the last one."""
+        self.planned: int | None = None
+        """Decisions of the whole run; None: each call of ``learn`` is a run of its own."""
         self.time_fraction = 0.0
         """Share of the time that is spent, where time may run out before the decisions do."""
         self.rollout_buffer.rng = tables.random
@@ -172,7 +152,7 @@ class SelfPlayPPO(MaskablePPO):
 
     def _update_current_progress_remaining(self, num_timesteps: int, total_timesteps: int) -> None:
         """Lets the learning rate fall with the clock where that is ahead of the decisions."""
-        done = max(num_timesteps / total_timesteps, self.time_fraction)
+        done = max(num_timesteps / (self.planned or total_timesteps), self.time_fraction)
         self._current_progress_remaining = 1.0 - min(done, 1.0)
 
     def collect_rollouts(

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
 from typing import Any
 
 import torch
 
 from ohhell_train.ppo.learner import SelfPlayPPO
 from ohhell_train.ppo.rollout import LAP_FIELDS, Lap
-
-
-def digest_of(tensors: Mapping[str, torch.Tensor], notes: str) -> str:
-    """Returns the SHA-256 of a state: a damaged one must not reach the unchecked engine."""
-    found = hashlib.sha256(notes.encode())
-    for name, tensor in sorted(tensors.items()):
-        found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        found.update(tensor.detach().numpy().tobytes())
-    return found.hexdigest()
 
 
 def tensors_of(ppo: SelfPlayPPO) -> dict[str, torch.Tensor]:
