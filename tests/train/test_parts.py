@@ -203,7 +203,7 @@ def test_a_run_does_not_begin_as_a_part_that_never_learned_it(
 def test_a_student_does_not_begin_as_a_part(bids_run: PpoRun, tmp_path: Path, start: str) -> None:
     config = student_of(rules="oh_hell", start=str(bids_run.path / start))
     with pytest.raises(CheckpointError, match=r"two parts|the bids only"):
-        begin_ppo(tmp_path / "run", config)
+        begin_distill(tmp_path / "run", config)
 
 
 def test_foreign_code_as_the_rest_is_named_and_not_run(

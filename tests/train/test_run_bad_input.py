@@ -32,6 +32,7 @@ from ohhell_train.runs.base import CONFIG, LOCK
 from ohhell_train.runs.lock import InUseError
 from ohhell_train.runs.metrics import METRICS, MetricsError
 from ohhell_train.runs.trainer import DivergedError
+from tests.train.runs import begin_ppo
 from tests.train.test_run import SETTINGS, Killed, rows, without_time
 
 SHORT = SETTINGS | {"decisions": 1000, "report": SETTINGS["report"] | {"every": 300}}
@@ -78,7 +79,6 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 from ohhell_train.ppo.folder import PpoRun
-from tests.train.runs import begin_ppo
 with PpoRun(Path(sys.argv[1])).lock():
     print("held", flush=True)
     time.sleep(60)

@@ -24,7 +24,7 @@ from ohhell_agents.value.trick_model import fitted
 from ohhell_env.engine.layout import Rows
 from ohhell_env.errors import CheckpointError, OhHellError, RulesError, shown
 from ohhell_train.counterfactual.config import CounterfactualConfig
-from ohhell_train.runs.base import START, RunFolder, clear_left_over, counted
+from ohhell_train.runs.base import START, RunFolder, clear_left_over, how_many
 from ohhell_train.runs.metrics import METRICS, Row, write_metrics
 
 ROUNDS = "rounds"
@@ -46,7 +46,7 @@ class CounterfactualRun(RunFolder[CounterfactualConfig]):
     def done(self) -> str:
         """Returns how many rounds there are, in words."""
         rounds = len(self.rounds())
-        return counted(rounds, "round") if rounds else ""
+        return how_many(rounds, "round") if rounds else ""
 
     def finished(self) -> bool:
         """Returns whether all rounds are there."""

@@ -34,7 +34,7 @@ from ohhell_env.errors import CheckpointError
 from ohhell_train.distill.config import DistillConfig
 from ohhell_train.distill.dataset import NAMES, DistillDataset
 from ohhell_train.distill.fit import StudentFit
-from ohhell_train.runs.base import CONFIG, START, RunFolder, clear_left_over, counted
+from ohhell_train.runs.base import CONFIG, START, RunFolder, clear_left_over, how_many
 from ohhell_train.runs.metrics import METRICS, Row, number_in, write_metrics
 from ohhell_train.runs.network import checkpoint_in, start_network
 from ohhell_train.runs.state import read_arrays, write_arrays
@@ -60,8 +60,8 @@ class DistillRun(RunFolder[DistillConfig]):
         """Returns how many epochs, or else parts of the games, are kept, in words."""
         epochs, parts = len(self.rows()), self.parts()
         if epochs:
-            return counted(epochs, "epoch")
-        return f"{counted(parts, 'part')} of the games" if parts else ""
+            return how_many(epochs, "epoch")
+        return f"{how_many(parts, 'part')} of the games" if parts else ""
 
     def finished(self) -> bool:
         """Returns whether all epochs are fitted."""

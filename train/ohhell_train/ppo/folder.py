@@ -42,7 +42,7 @@ from ohhell_train.ppo.config import PpoConfig
 from ohhell_train.ppo.learner import SelfPlayPPO
 from ohhell_train.ppo.pool import Pool
 from ohhell_train.ppo.state import put_back, tensors_of
-from ohhell_train.runs.base import CONFIG, LEFT_OVER, START, RunFolder, counted
+from ohhell_train.runs.base import CONFIG, LEFT_OVER, START, RunFolder, how_many
 from ohhell_train.runs.lock import InUseError
 from ohhell_train.runs.network import checkpoint_in, start_network
 from ohhell_train.runs.state import read_arrays, write_arrays
@@ -84,7 +84,7 @@ class PpoRun(RunFolder[PpoConfig]):
     def done(self) -> str:
         """Returns how many decisions are kept, in words."""
         decisions = self.counters().decisions
-        return counted(decisions, "decision") if decisions else ""
+        return how_many(decisions, "decision") if decisions else ""
 
     def finished(self) -> bool:
         """Returns whether the run came to its end."""

@@ -34,10 +34,10 @@ _LIBRARIES = ("numpy", "numba", "torch", "stable-baselines3", "sb3-contrib", "sa
 C = TypeVar("C", bound=RunSettings)
 
 
-def counted(number: int, unit: str) -> str:
+def how_many(number: int, unit: str) -> str:
     """Returns a number of things in words.
 
-    >>> counted(1, "round"), counted(2000, "decision")
+    >>> how_many(1, "round"), how_many(2000, "decision")
     ('1 round', '2,000 decisions')
     """
     return f"{number:,} {unit}{'' if number == 1 else 's'}"

@@ -20,7 +20,7 @@ from pathlib import Path
 from ohhell_agents.value.trick_model import FILE, to_plain
 from ohhell_env.engine.layout import Rows
 from ohhell_env.files import write_whole
-from ohhell_train.runs.base import RunFolder, counted
+from ohhell_train.runs.base import RunFolder, how_many
 from ohhell_train.runs.metrics import METRICS, Row, write_metrics
 from ohhell_train.runs.state import Arrays, read_arrays, write_arrays
 from ohhell_train.trick_model.config import TrickModelConfig
@@ -38,7 +38,7 @@ class TrickModelRun(RunFolder[TrickModelConfig]):
     def done(self) -> str:
         """Returns how many rounds are kept, in words."""
         rounds = len(self.rows())
-        return counted(rounds, "round") if rounds else ""
+        return how_many(rounds, "round") if rounds else ""
 
     def finished(self) -> bool:
         """Returns whether all rounds are there, the one to random play counted."""
