@@ -156,7 +156,7 @@ def told(*arguments: str, **settings: str) -> dict[str, list[Any]]:
         text=True,
         check=False,
         cwd=root,
-        env=os.environ | {"PYTHONPATH": str(root)} | settings,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)} | settings,
         timeout=600,
     )
     assert run.returncode == 0, run.stderr[-2000:]

@@ -418,7 +418,7 @@ def test_values_of_one_setting_read_differently(axis: str, values: list[object])
     assert len({explain(Rules().replace(**{axis: value})) for value in values}) == len(values)
 
 
-@pytest.mark.parametrize("module_name", ["cli_rules", "explain", "phrases"])
+@pytest.mark.parametrize("module_name", ["cli.rules", "rules.explain", "rules.phrases"])
 def test_examples_in_docstrings(module_name: str) -> None:
     module = importlib.import_module(f"ohhell_env.{module_name}")
     failed, tried = doctest.testmod(module)

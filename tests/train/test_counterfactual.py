@@ -221,7 +221,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> CounterfactualRun:
 
 def test_a_run_explains_itself(finished: CounterfactualRun) -> None:
     names = {file.name for file in finished.path.iterdir()}
-    assert names == {"config.yaml", "versions.json", "metrics.csv", "rounds", "best", "last"}
+    texts = {"config.yaml", "versions.json", "metrics.csv"}
+    assert names == texts | {"rounds", "best", "last", "tensorboard"}
     lines = (finished.path / "metrics.csv").read_text().splitlines()
     assert len(lines) == 3 and lines[0].startswith("round,decisions")
     assert "over_heuristic_low" in lines[0]

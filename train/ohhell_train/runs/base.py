@@ -19,8 +19,8 @@ from typing import Any, Generic, Self, TypeVar
 
 import ohhell_agents
 import ohhell_env
-from ohhell_env.files import write_whole
 from ohhell_env.errors import CheckpointError, RulesError, shown
+from ohhell_env.files import write_whole
 from ohhell_train.runs.lock import InUseError, only_here
 from ohhell_train.settings import RunSettings
 
@@ -106,9 +106,7 @@ class RunFolder(ABC, Generic[C]):
     def recover(self) -> None:
         """Mends what a kill left half done; called by who holds the lock."""
 
-    def check_unchanged(
-        self, then: Mapping[str, Any], now: Mapping[str, Any], since: str
-    ) -> None:
+    def check_unchanged(self, then: Mapping[str, Any], now: Mapping[str, Any], since: str) -> None:
         """Checks that what is kept was made with the settings of the run as they are now.
 
         Args:
