@@ -29,7 +29,7 @@ def tournament_settings() -> str:
 
 def _method(name: str) -> Iterator[str]:
     settings = METHODS[name].settings
-    defaults = settings().model_dump(mode="json")
+    defaults = settings.load(None).model_dump(mode="json")
     rows = table(HEADER, _rows(settings, defaults, ""))
     yield f"\n## method: {name}\n\n{_about(settings)}\n\n{rows}"
     for group, field in settings.model_fields.items():
