@@ -134,7 +134,7 @@ class Measuring:
         """Returns the share of bids made among copies of itself, with the 95 % interval."""
         one, _ = make_entrants([("player", agent), ("field", "random")], rules, self.seed)
         deals = Deals(rules, self.seed, hand_size)
-        bids = play_bids(deals, one, None, self.deals, foretold=False)
+        bids = play_bids(deals, one, None, self.deals, with_forecasts=False)
         mean, ends = interval(by_deal(bids, bids["bid"] == bids["tricks"]))
         assert ends is not None, "two deals or more have an interval"
         return f"{mean:.1%} ±{(ends[1] - ends[0]) / 2:.1%}"

@@ -1,4 +1,4 @@
-"""What a player foretold when it bid, against what came of it."""
+"""What a player forecast when it bid, against what came of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ohhell_train.bidding.shares import share
 from ohhell_train.tournament.analysis.statistics import interval
 
 CHANCE, POINTS, TRICKS = "chance to make the bid", "expected points", "share of tricks"
-"""What can be foretold."""
+"""What can be forecast."""
 BINS = 10
 ALL = ""
 """Stands for all hand sizes."""
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 def calibration_rows(bids: Rows) -> list[dict[str, Any]]:
-    """Returns what was foretold and what happened, in bins.
+    """Returns what was forecast and what happened, in bins.
 
     Args:
         bids: ``BIDS`` rows.
@@ -32,7 +32,7 @@ def calibration_rows(bids: Rows) -> list[dict[str, Any]]:
         "predicted", and what was "observed" with its 95 % interval "low" and "high". Chances are in
         bins of ten per cent; expected points in ten bins with about as many hands each, for all
         hand sizes and for each; of tricks there is a row for each hand size and number of tricks.
-        Nothing where the player foretold nothing.
+        Nothing where the player forecast nothing.
     """
     told = bids[~np.isnan(bids["worth"])]
     rows = _chances(bids[~np.isnan(bids["chance"])])
@@ -43,7 +43,7 @@ def calibration_rows(bids: Rows) -> list[dict[str, Any]]:
 
 
 def mean_gap(rows: list[dict[str, Any]], quantity: str) -> tuple[float, int] | None:
-    """Returns the mean distance of what was foretold from what happened.
+    """Returns the mean distance of what was forecast from what happened.
 
     Args:
         rows: As ``calibration_rows`` returns them.
@@ -51,7 +51,7 @@ def mean_gap(rows: list[dict[str, Any]], quantity: str) -> tuple[float, int] | N
 
     Returns:
         The mean of the distances of the rows, weighted by hands, and the number of hands; None
-        where nothing was foretold.
+        where nothing was forecast.
     """
     own = main_rows(rows, quantity)
     if not own:

@@ -68,7 +68,7 @@ def bidding(
         Path, typer.Option(metavar="DIR", help="Folder of the files; an older report is replaced.")
     ] = Path("bidding"),
 ) -> None:
-    """Looks at a player's bidding: what it bids with which hands, what it makes, what it foretells.
+    """Looks at a player's bidding: what it bids with which hands, what it makes, what it forecasts.
 
     Writes bids.csv (by hand size, place in the bidding and bid), hands.csv (the bidding table),
     made_rates.png and tricks.png; of players that say what they expect of a bid also

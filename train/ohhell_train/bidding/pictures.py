@@ -43,7 +43,7 @@ def draw_tricks(bids: Rows, title: str) -> bytes:
 
 
 def draw_calibration(rows: CalibrationRows, title: str) -> bytes:
-    """Returns what was foretold against what happened, a panel for each kind of forecast.
+    """Returns what was forecast against what happened, a panel for each kind of forecast.
 
     Args:
         rows: As ``calibration_rows`` returns them; at least one.

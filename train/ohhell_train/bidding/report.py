@@ -15,8 +15,7 @@ import ohhell_env
 from ohhell_env.engine.layout import Rows
 from ohhell_env.rules import Rules
 from ohhell_env.rules.explain import title
-from ohhell_train.bidding import calibration as foretold
-from ohhell_train.bidding import pictures
+from ohhell_train.bidding import calibration, pictures
 from ohhell_train.bidding.shares import as_csv, share
 from ohhell_train.bidding.tables import bidding_table, bids_by_place
 from ohhell_train.tournament.analysis.statistics import interval
@@ -54,7 +53,7 @@ class Report:
         )
 
     def files(self) -> dict[str, str | bytes]:
-        """Returns the files by name; those about forecasts only where the player foretells."""
+        """Returns the files by name; those about forecasts only where the player forecasts."""
         settings = json.dumps(self._settings(), indent=1) + "\n"
         found: dict[str, str | bytes] = {"settings.json": settings}
         found["bids.csv"] = as_csv(bids_by_place(self.bids))
@@ -62,7 +61,7 @@ class Report:
             found["hands.csv"] = as_csv(hands)
         found["made_rates.png"] = pictures.draw_made_rates(self.bids, self.headline())
         found["tricks.png"] = pictures.draw_tricks(self.bids, self.headline())
-        if rows := foretold.calibration_rows(self.bids):
+        if rows := calibration.calibration_rows(self.bids):
             found["calibration.csv"] = as_csv(rows)
             found["calibration.png"] = pictures.draw_calibration(rows, self.headline())
         return found
@@ -110,18 +109,18 @@ class Report:
 
     def _forecasts(self) -> list[str]:
         """Returns how good the forecasts are, a line each."""
-        rows = foretold.calibration_rows(self.bids)
+        rows = calibration.calibration_rows(self.bids)
         words = {
-            foretold.CHANCE: ("chances to make the bid", "{:.1%}"),
-            foretold.POINTS: ("expected points", "{:.2f} points"),
-            foretold.TRICKS: ("chances of numbers of tricks", "{:.1%}"),
+            calibration.CHANCE: ("chances to make the bid", "{:.1%}"),
+            calibration.POINTS: ("expected points", "{:.2f} points"),
+            calibration.TRICKS: ("chances of numbers of tricks", "{:.1%}"),
         }
         lines = []
         for kind, (name, form) in words.items():
-            if told := foretold.mean_gap(rows, kind):
-                gap, hands = told
+            if gap_and_hands := calibration.mean_gap(rows, kind):
+                gap, hands = gap_and_hands
                 lines.append(f"{name}, of {hands:,} bids: off by {form.format(gap)} on average")
-            elif kind == foretold.CHANCE and rows:
+            elif kind == calibration.CHANCE and rows:
                 lines.append(f"{name}: it tells none, and none follow from the expected points")
         return lines or ["the player does not say what it expects of a bid: nothing to calibrate"]
 

@@ -90,7 +90,7 @@ def bids_table(source: Any) -> list[dict[str, Any]]:
 
 
 def calibration_table(source: Any) -> list[dict[str, Any]]:
-    """Returns what was foretold and what happened.
+    """Returns what was forecast and what happened.
 
     Args:
         source: As in ``bids_table``, or rows as ``ohhell_train.bidding.calibration`` returns them.
