@@ -14,7 +14,7 @@ from ohhell_env.rules import Rules
 from ohhell_train.settings import ReportSettings, TableKind
 from ohhell_train.tournament.analysis.figures import differences
 from ohhell_train.tournament.analysis.statistics import interval
-from ohhell_train.tournament.entrants import begin, make_entrants
+from ohhell_train.tournament.entrants import begin_entrant, make_entrants
 from ohhell_train.tournament.tables import Deals, play_pairing
 
 
@@ -110,7 +110,7 @@ def check_fields(names: Sequence[str], tables: Sequence[Rules], seed: int) -> No
             with ohhell_agents.make(name, seed) as field, warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # they come again when it plays
                 for rules in tables:
-                    begin(name, field, rules)
+                    begin_entrant(name, field, rules)
         except OhHellError as error:
             raise RulesError(f"report.fields: {error}") from None
 

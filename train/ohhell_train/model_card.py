@@ -33,7 +33,7 @@ from ohhell_train.bidding.report import by_deal
 from ohhell_train.evaluate import measure
 from ohhell_train.tournament.analysis.results import check_writable, unwritable
 from ohhell_train.tournament.analysis.statistics import interval
-from ohhell_train.tournament.entrants import begin, make_entrants
+from ohhell_train.tournament.entrants import begin_entrant, make_entrants
 from ohhell_train.tournament.executors.processes import use_one_thread
 from ohhell_train.tournament.tables import Deals
 
@@ -97,7 +97,9 @@ def model_card(
     with contextlib.closing(ohhell_agents.make(spec, seed=seed)) as agent:
         tables = _tables(agent, rules, players)
         for each in itertools.chain(*tables):
-            begin(player, agent, each)  # what it cannot play is told before anything is played
+            begin_entrant(
+                player, agent, each
+            )  # what it cannot play is said before anything is played
         text = written(agent, name or _name(spec), tables, Measuring(deals, seed), recipe)
     text += f"\nWritten by\n\n```\n{command}\n```\n"
     try:

@@ -18,7 +18,7 @@ from ohhell_env.errors import RulesError, shown
 from ohhell_train.distill.config import DistillConfig, NoiseSettings
 from ohhell_train.distill.dataset import DistillDataset
 from ohhell_train.ppo.rollout import points_scale
-from ohhell_train.tournament.entrants import Entrant, begin
+from ohhell_train.tournament.entrants import Entrant, begin_entrant
 
 TABLES = 512
 """Tables of a part; each plays one deal."""
@@ -38,7 +38,7 @@ def make_players(config: DistillConfig) -> list[Entrant]:
         for name in (config.teacher, *config.opponent_names()):
             made = ohhell_agents.make(name, config.seed)
             players.append(Entrant.of(name, made, ours=True))
-            begin(name, made, tables.rules)
+            begin_entrant(name, made, tables.rules)
             _asked(players[-1], tables, np.zeros(1, np.int64), np.zeros(1, np.uint64))
     except BaseException:
         close(players)
