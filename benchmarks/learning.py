@@ -11,17 +11,17 @@ from stable_baselines3.common.callbacks import CallbackList
 
 from benchmarks.environment import Goal, Line, Work
 from ohhell_env.adapters.sb3 import TableVecEnv
-from ohhell_train.ppo.config import Config
+from ohhell_train.ppo.config import PpoConfig
 from ohhell_train.ppo.learner import SelfPlayPPO
-from ohhell_train.ppo.run import tables_of
+from ohhell_train.ppo.run import make_tables
 
 TABLES, LAPS = 256, 16
 _COMMON = {
     "tables": TABLES,
-    "laps": LAPS,
-    "ppo.epochs": 2,
-    "ppo.minibatch": 2048,
-    "opponents.random": 0.0,
+    "rollout_laps": LAPS,
+    "ppo.n_epochs": 2,
+    "ppo.batch_size": 2048,
+    "opponents": [],
 }
 _MADE = {
     "256": ("2x256", {"network.hidden": (256, 256)}),
@@ -40,8 +40,8 @@ GOALS = (
 
 
 def _learner(changes: dict[str, object]) -> SelfPlayPPO:
-    config = Config.load(None, _COMMON | changes)
-    ppo = SelfPlayPPO(config, tables_of(config))
+    config = PpoConfig.load(None, _COMMON | changes)
+    ppo = SelfPlayPPO(config, make_tables(config))
     ppo.learn(1, log_interval=sys.maxsize)
     return ppo
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from benchmarks.environment import Goal, Line, Work, goal_text, number_text
 from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules
-from ohhell_train.ppo.learner import keeping_global_chance
+from ohhell_train.runs.trainer import keeping_global_rng
 from ohhell_train.tournament.analysis.figures import by_line, differences, less_others
 from ohhell_train.tournament.config import EntrantLike
 from ohhell_train.tournament.executors.processes import use_one_thread
@@ -79,7 +79,7 @@ def bench(
     from benchmarks import learning as bench_training
 
     use_one_thread()
-    with keeping_global_chance():
+    with keeping_global_rng():
         _measure(
             "Training, one core, 4 players, whole schedule: decisions a second",
             list(bench_training.lines()),

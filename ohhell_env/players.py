@@ -130,13 +130,14 @@ def named_player(given: Any) -> NamedPlayer:
         pair = items[0] if len(items) == 1 else ()
     elif isinstance(given, tuple | list):
         pair = tuple(cast("Sequence[Any]", given))
-    if pair is None and callable(getattr(given, "act_batch", getattr(given, "act", None))):
-        return NamedPlayer(called(given), given)
+    player: Any = cast("Any", given)
+    if pair is None and callable(getattr(player, "act_batch", getattr(player, "act", None))):
+        return NamedPlayer(called(player), player)
     if pair is not None and len(pair) == 2 and isinstance(pair[0], str):
         return NamedPlayer(pair[0], str(pair[1]) if isinstance(pair[1], Path) else pair[1])
     raise OhHellError(
         "a player is given as SPEC, as NAME=SPEC, as name: player, as a pair (name, player) or as "
-        f"an object with act() or act_batch(); got {shown(cast('Any', given))}"
+        f"an object with act() or act_batch(); got {shown(player)}"
     )
 
 

@@ -108,10 +108,10 @@ def quiet_torch(monkeypatch: pytest.MonkeyPatch, names: Names) -> Iterator[None]
     """Global random states that are put back."""
     import torch
 
-    from ohhell_train.ppo.learner import keeping_global_chance
+    from ohhell_train.runs.trainer import keeping_global_rng
 
     torch.set_num_threads(1)
-    with keeping_global_chance():
+    with keeping_global_rng():
         yield
 
 

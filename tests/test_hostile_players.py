@@ -120,10 +120,10 @@ def as_agent(player: Player) -> Any:
 
 def by_self_play(player: Player, watched: Watched) -> Trace:
     """Guests at the tables of PPO's rollouts."""
-    from ohhell_train.ppo.rollout import LAP_FIELDS, Company, LapTables
+    from ohhell_train.ppo.rollout import LAP_FIELDS, LapTables, TableOpponents
 
     guests = [(as_agent(player), 0.5), (as_agent(Polite()), 0.5)]
-    laps = LapTables(RULES, 12, seed=3, hand_size=4, company=Company(guests))
+    laps = LapTables(RULES, 12, seed=3, hand_size=4, opponents=TableOpponents(guests))
     watched.games = laps.tables.games
     trace: Trace = []
 
@@ -139,10 +139,10 @@ def by_self_play(player: Player, watched: Watched) -> Trace:
 
 def by_fixed_partner(player: Player, watched: Watched) -> Trace:
     """The partner that plays the cards of a learner of bids."""
-    from ohhell_train.ppo.rollout import LAP_FIELDS, Company, LapTables
+    from ohhell_train.ppo.rollout import LAP_FIELDS, LapTables, TableOpponents
 
-    company = Company(learns="bids", partner=as_agent(player))
-    laps = LapTables(RULES, 12, seed=3, hand_size=4, company=company)
+    company = TableOpponents(part="bids", partner=as_agent(player))
+    laps = LapTables(RULES, 12, seed=3, hand_size=4, opponents=company)
     watched.games = laps.tables.games
     trace: Trace = []
 
@@ -178,14 +178,19 @@ def by_distillation(player: Player, watched: Watched) -> Trace:
     from ohhell_train.tournament.entrants import Entrant
 
     config = DistillConfig.of(
-        {"rules": RULES.to_dict(), "hand_size": 4, "guests": {"random": 0.5}, "decisions": 1}
+        {
+            "rules": RULES.to_dict(),
+            "hand_size": 4,
+            "opponents": [{"player": "random", "share": 0.5}],
+            "decisions": 1,
+        }
     )
     witness = Polite()
     players = [Entrant.of("hostile", as_agent(player)), Entrant.of("witness", witness)]
     for each in players:
         each.player.begin(RULES, None)
-    lessons = games.play(config, players, 0)
-    return [str([np.asarray(part).tobytes() for part in vars(lessons).values()]).encode()]
+    dataset = games.play(config, players, 0)
+    return [str([np.asarray(part).tobytes() for part in vars(dataset).values()]).encode()]
 
 
 def by_play(player: Player, watched: Watched) -> Trace:

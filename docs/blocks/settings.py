@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel
@@ -24,17 +24,18 @@ def training_settings() -> str:
 
 def tournament_settings() -> str:
     """Every setting of a tournament: its name in YAML, what it is if left out, what it means."""
-    return table(HEADER, _rows(TournamentConfig, ""))
+    return table(HEADER, _rows(TournamentConfig, {}, ""))
 
 
 def _method(name: str) -> Iterator[str]:
     settings = METHODS[name].settings
-    yield f"\n## method: {name}\n\n{_about(settings)}\n\n{table(HEADER, _rows(settings, ''))}"
+    defaults = settings.load(None).model_dump(mode="json")
+    rows = table(HEADER, _rows(settings, defaults, ""))
+    yield f"\n## method: {name}\n\n{_about(settings)}\n\n{rows}"
     for group, field in settings.model_fields.items():
-        inner = _inner(field)
-        if inner is not None:
-            yield f"\n**`{group}`**: {_about(inner)}\n\n"
-            yield table(HEADER, _rows(inner, f"{group}." if _is_one(field) else ""))
+        if (inner := _inner(field)) is not None:
+            yield f"\n**`{group}`**: {_about(inner)} {prose(field.description or '')}".rstrip()
+            yield f"\n\n{table(HEADER, _rows(inner, defaults[group], f'{group}.'))}"
 
 
 def _about(settings: type[BaseModel]) -> str:
@@ -42,23 +43,18 @@ def _about(settings: type[BaseModel]) -> str:
 
 
 def _inner(field: FieldInfo) -> type[BaseModel] | None:
-    """Returns the class of the settings that a setting holds, or a list of them."""
-    parts: tuple[Any, ...] = (field.annotation, *getattr(field.annotation, "__args__", ()))
-    return next((p for p in parts if inspect.isclass(p) and issubclass(p, BaseModel)), None)
+    """Returns the class of the settings that a group holds; None: it is no group."""
+    inner = field.annotation
+    return inner if inspect.isclass(inner) and issubclass(inner, BaseModel) else None
 
 
-def _is_one(field: FieldInfo) -> bool:
-    return inspect.isclass(field.annotation)
-
-
-def _rows(settings: type[BaseModel], prefix: str) -> Iterator[tuple[str, ...]]:
+def _rows(
+    settings: type[BaseModel], defaults: Mapping[str, Any], prefix: str
+) -> Iterator[tuple[str, ...]]:
     for name, field in settings.model_fields.items():
         if _inner(field) is None:
-            yield f"`{prefix}{name}`", _default(field), prose(field.description or "")
-
-
-def _default(field: FieldInfo) -> str:
-    if field.is_required():
-        return "must be given"
-    value = field.get_default(call_default_factory=True)
-    return f"`{json.dumps(value, default=str)}`"
+            value = defaults.get(name, field.get_default(call_default_factory=True))
+            default = (
+                "must be given" if field.is_required() else f"`{json.dumps(value, default=str)}`"
+            )
+            yield f"`{prefix}{name}`", default, prose(field.description or "")

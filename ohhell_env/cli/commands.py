@@ -40,7 +40,6 @@ OHHELL = Program(
         "Training": {
             "quick": Command(f"{_TRAIN}.cli:quick", "Train for minutes, then play a tournament."),
             "fit": Command(f"{_TRAIN}.cli:fit", "Train a player."),
-            "heuristic": Command(f"{_TRAIN}.trick_model.fit:heuristic", "Fit its models."),
             "resume": Command(f"{_TRAIN}.cli:resume", "Resume a run that was interrupted."),
         },
         "Comparing": {

@@ -32,7 +32,7 @@ from ohhell_env import BatchedOhHell, Rules
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import Rows, compile_rules, engine_rows, new_games
 from ohhell_env.observation import layout_of
-from ohhell_train.counterfactual.dataset import Notes
+from ohhell_train.counterfactual.dataset import AdvantageDataset
 from ohhell_train.counterfactual.rollouts import label_all
 from ohhell_train.trick_model.samples import LATER, NOW, collect
 from tests.agents.decisions import GARBAGE, RULES
@@ -71,7 +71,10 @@ def chooser() -> Rows:
 def labelled(rules: Rules, size: int, kind: str, models: Rows) -> list[NDArray[Any]]:
     """Returns all that is noted of one deal at each table, written into garbage."""
     games, compiled = dealt(rules, size)
-    cards, bids = Notes.empty(CARD_SITUATION, CARD_CHOICE), Notes.empty(BID_SITUATION, BID_CHOICE)
+    cards, bids = (
+        AdvantageDataset.empty(CARD_SITUATION, CARD_CHOICE),
+        AdvantageDataset.empty(BID_SITUATION, BID_CHOICE),
+    )
     for notes in (cards, bids):
         for array in notes:
             garbage(array, kind)

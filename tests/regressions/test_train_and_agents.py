@@ -17,18 +17,20 @@ import pytest
 import ohhell_agents
 from ohhell_env import BatchedOhHell, Rules
 from ohhell_env.errors import CheckpointError, IllegalActionError, RulesError
-from ohhell_train.ppo.config import Config
-from ohhell_train.ppo.run import begin, train
+from ohhell_train.methods import train_run
+from ohhell_train.ppo.config import PpoConfig
+from ohhell_train.runs.metrics import METRICS, add_metrics, cut_metrics
 from ohhell_train.tournament import run_tournament
+from tests.train.runs import begin_ppo
 
 STILL: dict[str, Any] = {"strict": True}
 TINY = {
     "tables": 2,
-    "laps": 2,
+    "rollout_laps": 2,
     "decisions": 64,
     "network.hidden": [8],
     "report.deals": 2,
-    "report.against": ["random"],
+    "report.fields": ["random"],
 }
 
 
@@ -99,27 +101,29 @@ def test_a_player_that_writes_into_its_mask_has_made_a_fault() -> None:
 
 
 def test_a_rollout_of_few_decisions_leaves_the_weights_finite(tmp_path: Path) -> None:
-    config = Config.load(None, TINY | {"ppo.minibatch": 2, "decisions": 400})
-    assert train(begin(tmp_path / "run", config), quiet=True).finished
+    config = PpoConfig.load(None, TINY | {"ppo.batch_size": 2, "decisions": 400})
+    run = begin_ppo(tmp_path / "run", config)
+    train_run(run, quiet=True)
+    assert run.finished()
 
 
 @pytest.mark.parametrize("width", [0, -5, 4097])
 def test_a_width_that_no_checkpoint_can_have_is_refused(width: int) -> None:
     with pytest.raises(RulesError, match=r"network\.hidden"):
-        Config.load(None, TINY | {"network.hidden": [width]})
+        PpoConfig.load(None, TINY | {"network.hidden": [width]})
 
 
 def test_settings_that_cannot_run_leave_no_folder(tmp_path: Path) -> None:
     with pytest.raises(RulesError):
-        begin(tmp_path / "run", Config.load(None, TINY | {"hand_size": 99}))
+        begin_ppo(tmp_path / "run", PpoConfig.load(None, TINY | {"hand_size": 99}))
     assert not (tmp_path / "run").exists()
 
 
 def test_a_run_goes_on_from_empty_metrics(tmp_path: Path) -> None:
-    run = begin(tmp_path / "run", Config.load(None, TINY))
+    run = begin_ppo(tmp_path / "run", PpoConfig.load(None, TINY))
     (run.path / "metrics.csv").touch()
-    run.cut_metrics(0)
-    run.add_metrics({"decisions": 1})
+    cut_metrics(run.path / METRICS, 0)
+    add_metrics(run.path / METRICS, {"decisions": 1})
     assert (run.path / "metrics.csv").read_text(encoding="utf-8").split() == ["decisions", "1"]
 
 

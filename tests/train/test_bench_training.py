@@ -8,13 +8,13 @@ import pytest
 import torch
 
 from benchmarks import learning as bench_training
-from ohhell_train.ppo.learner import keeping_global_chance
+from ohhell_train.runs.trainer import keeping_global_rng
 
 
 @pytest.mark.slow
 def test_every_goal_belongs_to_something_that_is_measured() -> None:
     torch.set_num_threads(1)
-    with keeping_global_chance():
+    with keeping_global_rng():
         lines = {line.key: line for line in bench_training.lines()}
         for line in lines.values():
             line.measure(0.01)

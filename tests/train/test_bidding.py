@@ -45,7 +45,7 @@ def hand(cards: str) -> np.uint64:
 
 
 def rows(*told: dict[str, Any]) -> Rows:
-    """Returns ``BIDS`` rows; what is not told is zero, and nothing is foretold."""
+    """Returns ``BIDS`` rows; what is not told is zero, and nothing is forecast."""
     found = np.zeros(len(told), BIDS)
     for name in ("worth", "chance", "shares"):
         found[name] = np.nan
@@ -241,7 +241,7 @@ def test_calibration_of_a_player_that_knows_and_of_one_that_boasts() -> None:
     ]
     assert sum(row["hands"] for row in chances) == 4000
     inside = [row["low"] <= row["predicted"] <= row["high"] for row in table]
-    assert np.mean(inside) > 0.85, "nearly all intervals hold what was foretold"
+    assert np.mean(inside) > 0.85, "nearly all intervals hold what was forecast"
     gap = mean_gap(table, CHANCE)
     assert gap is not None and gap[0] < 0.03 and gap[1] == 4000
     told["chance"] = np.minimum(chance + 0.2, 1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,40 +12,104 @@ import yaml
 from ohhell_env.errors import RulesError
 from ohhell_env.rules import Rules
 from ohhell_train.methods import load_settings
-from ohhell_train.ppo.config import Config
+from ohhell_train.ppo.config import PpoConfig
 
 CONFIGS = Path(__file__).parents[2] / "configs" / "train"
 
 
 def test_a_file_overrides_defaults_and_changes_override_the_file(tmp_path: Path) -> None:
     file = tmp_path / "c.yaml"
-    file.write_text("tables: 12\nppo: {epochs: 7, entropy: 0.5}\n")
-    config = Config.load(file, {"ppo.epochs": 2, "network.hidden": [8, 8]})
-    assert (config.tables, config.ppo.epochs, config.ppo.entropy) == (12, 2, 0.5)
+    file.write_text("tables: 12\nppo: {n_epochs: 7, ent_coef: 0.5}\n")
+    config = PpoConfig.load(file, {"ppo.n_epochs": 2, "network.hidden": [8, 8]})
+    assert (config.tables, config.ppo.n_epochs, config.ppo.ent_coef) == (12, 2, 0.5)
     assert config.network.hidden == (8, 8)
-    assert config.laps == Config.load(None).laps
+    assert config.rollout_laps == PpoConfig.load(None).rollout_laps
 
 
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"ppo.epoch": 2}, "unknown setting 'ppo.epoch': did you mean 'ppo.epochs'"),
+        ({"ppo.epoch": 2}, "unknown setting 'ppo.epoch': did you mean 'ppo.n_epochs'"),
         ({"table": 2}, "unknown setting 'table': did you mean 'tables'"),
         ({"tables": 0}, "tables: .*greater than or equal to 2, got 0"),
-        ({"ppo.clip": "wide"}, "ppo.clip: .*number.*'wide'"),
+        ({"ppo.clip_range": "wide"}, "ppo.clip_range: .*number.*'wide'"),
         ({"ppo": 3}, "ppo: "),
         ({"layout": "cosy"}, "layout: .*'default' or 'universal', got 'cosy'"),
         ({"ppo.learning_rate": float("nan")}, "ppo.learning_rate"),
-        ({"report.against": [3]}, "report.against.0: "),
-        ({"opponents.others": {"heuristic": 2}}, "opponents.others.heuristic: .*less than or eq"),
-        ({"opponents.past": 0.95}, "add up to more than 1"),
-        ({"more_players": [3]}, "more_players needs layout=universal"),
-        ({"opponents.random": 0.7, "opponents.heuristic": 0.6}, "add up to more than 1"),
+        ({"report.fields": [3]}, "report.fields.0: "),
+        (
+            {"opponents": [{"player": "heuristic", "share": 2}]},
+            "opponents.0.share: .*less than or eq",
+        ),
+        ({"opponents": [{"player": "heuristic"}]}, "opponents.0.share: field required"),
+        ({"opponents": [{"player": "past", "share": 0.1}] * 2}, "a player stands there twice"),
+        ({"players": [4, 3]}, "several numbers of players need layout=universal"),
+        (
+            {
+                "opponents": [
+                    {"player": "past", "share": 0.7},
+                    {"player": "heuristic", "share": 0.6},
+                ]
+            },
+            "add up to more than 1",
+        ),
     ],
 )
 def test_wrong_settings_are_named(changes: dict[str, Any], expected: str) -> None:
     with pytest.raises(RulesError, match=expected):
-        Config.load(None, changes)
+        PpoConfig.load(None, changes)
+
+
+OLD = {
+    "ppo": {
+        "laps": (8, "write rollout_laps"),
+        "learn": ("bids", "write part"),
+        "rest": ("heuristic", "write partner"),
+        "more_players": ([3], r"write players as a list, such as players=\[3, 4, 5\]"),
+        "opponents.random": (0.1, r"write opponents as a list, such as \[{player: "),
+        "opponents.others": ({"random": 0.1}, "write opponents as a list"),
+        "network.critic": ("all_hands", "write network.critic=oracle"),
+        "ppo.entropy": (0.1, "write ppo.ent_coef"),
+        "ppo.clip": (0.1, "write ppo.clip_range"),
+        "ppo.epochs": (2, "write ppo.n_epochs"),
+        "ppo.minibatch": (64, "write ppo.batch_size"),
+        "ppo.value_weight": (0.5, "write ppo.vf_coef"),
+        "ppo.pull": (0.1, "write ppo.kl_coef"),
+        "report.against": (["random"], "write report.fields"),
+    },
+    "counterfactual": {
+        "fields": ([], "write opponents"),
+        "fit.minibatch": (64, "write fit.batch_size"),
+        "report.against": (["random"], "write report.fields"),
+    },
+    "distill": {
+        "guests": ({"random": 0.1}, "write opponents as a list"),
+        "fit.minibatch": (64, "write fit.batch_size"),
+        "report.against": (["random"], "write report.fields"),
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "name"), [(method, name) for method, names in OLD.items() for name in names]
+)
+def test_an_old_name_is_refused_with_the_new_one(method: str, name: str, tmp_path: Path) -> None:
+    value, expected = OLD[method][name]
+    expected = f"{re.escape(name)}.* has another name now: {expected}"
+    with pytest.raises(RulesError, match=f"^{expected}"):
+        load_settings(None, {"method": method, name: value})
+    section, _, inner = name.partition(".")
+    text = yaml.safe_dump({"method": method, section: {inner: value} if inner else value})
+    (tmp_path / "old.yaml").write_text(text)
+    with pytest.raises(RulesError, match=f"old.yaml: {expected}"):
+        load_settings(tmp_path / "old.yaml", {})
+
+
+def test_a_group_keeps_the_defaults_of_its_method() -> None:
+    one, other = (load_settings(None, {"method": name}) for name in ("ppo", "counterfactual"))
+    assert one.report.every == 250_000 and other.report.every == 1
+    changed = load_settings(None, {"method": "counterfactual", "report.seed": 5})
+    assert changed.report == other.report.model_copy(update={"seed": 5})
 
 
 @pytest.mark.parametrize(
@@ -53,21 +118,21 @@ def test_wrong_settings_are_named(changes: dict[str, Any], expected: str) -> Non
 def test_files_that_are_no_settings(tmp_path: Path, text: str, expected: str) -> None:
     (tmp_path / "c.yaml").write_text(text)
     with pytest.raises(RulesError, match=expected):
-        Config.load(tmp_path / "c.yaml")
+        PpoConfig.load(tmp_path / "c.yaml")
     with pytest.raises(RulesError, match="cannot read"):
-        Config.load(tmp_path / "missing.yaml")
+        PpoConfig.load(tmp_path / "missing.yaml")
 
 
 def test_settings_cannot_be_changed_later() -> None:
     with pytest.raises(ValueError, match="frozen"):
-        Config.load(None).tables = 3  # type: ignore[misc]
+        PpoConfig.load(None).tables = 3  # type: ignore[misc]
 
 
 def test_resolved_settings_come_back_from_their_text(tmp_path: Path) -> None:
-    config = Config.load(None, {"rules": "pocha", "players": 3, "ppo.learning_rate": 3e-4})
+    config = PpoConfig.load(None, {"rules": "pocha", "players": 3, "ppo.learning_rate": 3e-4})
     resolved = config.resolved()
     (tmp_path / "c.yaml").write_text(resolved.to_yaml())
-    again = Config.load(tmp_path / "c.yaml")
+    again = PpoConfig.load(tmp_path / "c.yaml")
     assert again == resolved
     assert again.resolved_rules() == Rules.preset("pocha", 3)
     assert again.resolved() == resolved

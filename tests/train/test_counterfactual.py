@@ -27,21 +27,28 @@ from ohhell_env.cli.commands import main
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import BID_BASE, NUM_BIDS, Phase, compile_rules, new_games
 from ohhell_env.errors import CheckpointError, OhHellError, RulesError
-from ohhell_train.counterfactual.config import CounterfactualConfig, FitSettings
-from ohhell_train.counterfactual.dataset import Company, Field, Labelled, Notes, label
-from ohhell_train.counterfactual.fit import Correction, fit
+from ohhell_train.counterfactual.config import CounterfactualConfig, RoundFitSettings
+from ohhell_train.counterfactual.dataset import (
+    AdvantageDataset,
+    EngineOpponent,
+    EnginePlayers,
+    LabelledDecisions,
+    label,
+)
+from ohhell_train.counterfactual.fit import AdvantageNet, fit_advantage_net
 from ohhell_train.counterfactual.folder import CounterfactualRun
 from ohhell_train.counterfactual.rollouts import label_all
-from ohhell_train.counterfactual.run import begin, train
 from ohhell_train.evaluate import measure
+from ohhell_train.methods import train_run
 from tests.agents.test_counterfactual import corrected
+from tests.train.runs import begin_counterfactual
 
 TINY: dict[str, Any] = {
     "rules": "escalating",
     "decisions": 3000,
     "rounds": 2,
-    "fit": {"epochs": 1, "minibatch": 256},
-    "report": {"deals": 20, "against": ["heuristic"]},
+    "fit": {"epochs": 1, "batch_size": 256},
+    "report": {"deals": 20, "fields": ["heuristic"]},
 }
 
 
@@ -63,8 +70,8 @@ def test_a_label_is_what_the_deal_brings() -> None:
         batch.begin_all(games, compiled)
         start = games.copy()
         cards, bids = (
-            Notes.empty(CARD_SITUATION, CARD_CHOICE),
-            Notes.empty(BID_SITUATION, BID_CHOICE),
+            AdvantageDataset.empty(CARD_SITUATION, CARD_CHOICE),
+            AdvantageDataset.empty(BID_SITUATION, BID_CHOICE),
         )
         tables = games, new_games(1), np.full((1, 4), HEURISTIC, np.int16)
         wishes = np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
@@ -80,7 +87,7 @@ def test_a_label_is_what_the_deal_brings() -> None:
     assert checked > 100
 
 
-def labels_of(notes: Notes, decisions: int) -> list[np.ndarray]:
+def labels_of(notes: AdvantageDataset, decisions: int) -> list[np.ndarray]:
     sizes = notes.sizes[:decisions].astype(int)
     return np.split(notes.worth[: sizes.sum()], np.cumsum(sizes)[:-1])
 
@@ -115,21 +122,23 @@ def own_choices(games: Any, compiled: Any, models: Any) -> list[list[tuple[int, 
 
 
 def test_labels_are_the_same_with_any_number_of_threads() -> None:
-    company = Company(corrected(), (Field((RANDOM,), 0.2),))
-    one, two = (label(config_of(threads=threads), company, 1) for threads in (1, 3))
+    players = EnginePlayers(corrected(), (EngineOpponent((RANDOM,), 0.2),))
+    one, two = (label(config_of(threads=threads), players, 1) for threads in (1, 3))
     assert one.decisions >= 3000
     assert all_equal(one, two)
-    assert not all_equal(one, label(config_of(threads=1), company, 2))
+    assert not all_equal(one, label(config_of(threads=1), players, 2))
 
 
-def all_equal(one: Labelled, two: Labelled) -> bool:
+def all_equal(one: LabelledDecisions, two: LabelledDecisions) -> bool:
     pairs = [(a, b) for x, y in zip(one, two, strict=True) for a, b in zip(x, y, strict=True)]
     return all(np.array_equal(a, b) for a, b in pairs)
 
 
 def test_notes_stay_within_what_float16_holds() -> None:
     rules = ["escalating", "pocha", "oh_pshaw", "nomination_whist", "plump", "british_oh_hell"]
-    notes = label(config_of(rules=rules, players=[2, 3, 4, 5, 6, 7, 8]), Company(corrected()), 1)
+    notes = label(
+        config_of(rules=rules, players=[2, 3, 4, 5, 6, 7, 8]), EnginePlayers(corrected()), 1
+    )
     for part in notes:
         assert np.isfinite(part.situations).all() and np.isfinite(part.choices).all()
         assert np.abs(part.situations).max() <= 8 and np.abs(part.choices).max() <= 8
@@ -141,7 +150,7 @@ def test_notes_stay_within_what_float16_holds() -> None:
 # ------------------------------------------------------------------ fits
 
 
-def made_up(decisions: int) -> Notes:
+def made_up(decisions: int) -> AdvantageDataset:
     """Returns notes in which the second input of a choice, and one bit of the table, decide."""
     drawn = np.random.default_rng(1)
     sizes = drawn.integers(2, 6, size=decisions).astype(np.int8)
@@ -153,21 +162,23 @@ def made_up(decisions: int) -> Notes:
     luck = np.repeat(drawn.normal(0, 5, decisions), sizes)  # shared by all choices: must not matter
     numbers = drawn.integers(52, size=sizes.sum())
     situations = drawn.normal(size=(decisions, CARD_SITUATION)).astype(np.float32)
-    return Notes(situations, tables, choices, numbers, (worth + luck).astype(np.float32), sizes)
+    return AdvantageDataset(
+        situations, tables, choices, numbers, (worth + luck).astype(np.float32), sizes
+    )
 
 
 def test_a_fit_finds_what_decides() -> None:
     torch.manual_seed(1)
-    network = Correction(CARD_SITUATION, CARD_CHOICE, BID_BASE)
-    notes, settings = made_up(6000), FitSettings(epochs=1, minibatch=256)
-    first = fit(network, notes, settings, 3e-3, 1)
-    last = fit(network, notes, FitSettings(epochs=12, minibatch=256), 3e-3, 2)
+    network = AdvantageNet(CARD_SITUATION, CARD_CHOICE, BID_BASE)
+    notes, settings = made_up(6000), RoundFitSettings(epochs=1, batch_size=256)
+    first = fit_advantage_net(network, notes, settings, 3e-3, 1)
+    last = fit_advantage_net(network, notes, RoundFitSettings(epochs=12, batch_size=256), 3e-3, 2)
     assert first > 1.5 and last < 0.3 * first
 
 
 def test_weights_go_into_models_and_back() -> None:
     models = corrected()
-    network = Correction(BID_SITUATION, BID_CHOICE, NUM_BIDS)
+    network = AdvantageNet(BID_SITUATION, BID_CHOICE, NUM_BIDS)
     network.take(models, "bid")
     other = corrected(seed=9)
     network.put(other, "bid")
@@ -177,10 +188,10 @@ def test_weights_go_into_models_and_back() -> None:
 
 
 def test_no_notes_change_nothing() -> None:
-    network = Correction(BID_SITUATION, BID_CHOICE, NUM_BIDS)
+    network = AdvantageNet(BID_SITUATION, BID_CHOICE, NUM_BIDS)
     before = {name: value.clone() for name, value in network.state_dict().items()}
-    empty = Notes.empty(BID_SITUATION, BID_CHOICE).compact(0, 0)
-    assert np.isnan(fit(network, empty, FitSettings(), 1e-3, 1))
+    empty = AdvantageDataset.empty(BID_SITUATION, BID_CHOICE).compact(0, 0)
+    assert np.isnan(fit_advantage_net(network, empty, RoundFitSettings(), 1e-3, 1))
     assert all(torch.equal(before[name], value) for name, value in network.state_dict().items())
 
 
@@ -188,7 +199,7 @@ def test_nothing_to_label_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ohhell_train.counterfactual.dataset._IN_VAIN", 2)
     config = config_of(bids=0, hand_size=1)
     with pytest.raises(RulesError, match="no decision was labelled in 512 deals"):
-        label(config, Company(fitted()), 1)
+        label(config, EnginePlayers(fitted()), 1)
 
 
 # ------------------------------------------------------------------ runs
@@ -200,15 +211,18 @@ def fingerprints(run: CounterfactualRun) -> list[str]:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> CounterfactualRun:
-    fields = [{"player": "random", "share": 0.1}, {"player": "past", "share": 0.2}]
-    run = begin(tmp_path_factory.mktemp("runs") / "a", config_of(fields=fields))
-    train(run, quiet=True)
+    opponents = [{"player": "random", "share": 0.1}, {"player": "past", "share": 0.2}]
+    run = begin_counterfactual(
+        tmp_path_factory.mktemp("runs") / "a", config_of(opponents=opponents)
+    )
+    train_run(run, quiet=True)
     return run
 
 
 def test_a_run_explains_itself(finished: CounterfactualRun) -> None:
     names = {file.name for file in finished.path.iterdir()}
-    assert names == {"config.yaml", "versions.json", "metrics.csv", "rounds", "best", "last"}
+    texts = {"config.yaml", "versions.json", "metrics.csv"}
+    assert names == texts | {"rounds", "best", "last", "tensorboard"}
     lines = (finished.path / "metrics.csv").read_text().splitlines()
     assert len(lines) == 3 and lines[0].startswith("round,decisions")
     assert "over_heuristic_low" in lines[0]
@@ -228,7 +242,7 @@ def test_a_run_that_was_stopped_ends_as_an_unbroken_one(
     shutil.rmtree(copy / "best")
     again = CounterfactualRun.open(copy)
     assert len(again.rounds()) == 1
-    train(again, quiet=True)
+    train_run(again, quiet=True)
     assert fingerprints(again) == whole
     assert (copy / "metrics.csv").exists() and (copy / "best").is_dir()
 
@@ -259,7 +273,7 @@ def test_a_damaged_round_is_told_and_nothing_is_played_over_it(
     place.write_bytes(content.replace(before, after) if before else content[:1000])
     kept = place.read_bytes()
     with pytest.raises(CheckpointError, match=expected):
-        train(CounterfactualRun.open(copy), quiet=True)
+        train_run(CounterfactualRun.open(copy), quiet=True)
     assert place.read_bytes() == kept and (copy / "rounds" / "2").is_dir()
 
 
@@ -282,21 +296,22 @@ def test_cards_and_bids_are_both_learned_in_every_round(finished: Counterfactual
 
 
 def test_another_seed_is_another_player(finished: CounterfactualRun, tmp_path: Path) -> None:
-    run = begin(tmp_path / "b", config_of(seed=2, rounds=1))
-    train(run, quiet=True)
+    run = begin_counterfactual(tmp_path / "b", config_of(seed=2, rounds=1))
+    train_run(run, quiet=True)
     assert fingerprints(run)[0] != fingerprints(finished)[0]
-    assert train(run, quiet=True)[0].fingerprint == fingerprints(run)[0]  # nothing is left to do
+    train_run(run, quiet=True)
+    assert run.rounds()[0].fingerprint == fingerprints(run)[0]  # nothing is left to do
 
 
 def test_it_can_begin_with_another_player(finished: CounterfactualRun, tmp_path: Path) -> None:
     first = shutil.copytree(finished.path / "best", tmp_path / "first")
     config = config_of(rounds=1, start=str(first))
-    run = begin(tmp_path / "c", config)
+    run = begin_counterfactual(tmp_path / "c", config)
     shutil.rmtree(first)  # the run has a copy of its own
-    train(run, quiet=True)
+    train_run(run, quiet=True)
     assert fingerprints(run)[0] not in fingerprints(finished)
     with pytest.raises(RulesError, match="of this kind"):
-        begin(tmp_path / "d", config_of(start="heuristic"))
+        begin_counterfactual(tmp_path / "d", config_of(start="heuristic"))
     assert not (tmp_path / "d").exists()
 
 
@@ -304,10 +319,12 @@ def test_a_run_needs_the_files_of_its_rules_no_more(tmp_path: Path) -> None:
     own = tmp_path / "own.yaml"
     own.write_text(Rules.preset("kachuful", 4).replace(scoring="simple").to_yaml())
     config = config_of(rules=(str(own), "oh_hell"), players=(3, 4))
-    before = config.cells()
-    run = begin(tmp_path / "run", config)
+    before = config.table_kinds()
+    run = begin_counterfactual(tmp_path / "run", config)
     own.unlink()
-    assert run.config().cells() == before and run.config().rules[1] == "oh_hell"
+    rules = run.config().rules
+    assert isinstance(rules, tuple) and rules[1] == "oh_hell"
+    assert run.config().table_kinds() == before
 
 
 @pytest.mark.parametrize(
@@ -322,17 +339,20 @@ def test_a_run_needs_the_files_of_its_rules_no_more(tmp_path: Path) -> None:
         ({"start": "nobody"}, "start: unknown player"),
         ({"rounds": 0}, "rounds"),
         ({"round": 3}, "unknown setting 'round': did you mean 'rounds'"),
-        ({"fields": [{"player": "heuristic", "share": 1.5}]}, "share"),
-        ({"fields": [{"player": "random", "share": 0.6}] * 2}, "more than 1"),
-        ({"fields": [{"player": "nobody", "share": 0.1}]}, "fields: unknown player"),
-        ({"fields": [{"player": "search", "share": 0.1}]}, "does not live in the engine"),
+        ({"opponents": [{"player": "heuristic", "share": 1.5}]}, "share"),
+        (
+            {"opponents": [{"player": "random", "share": 0.6}, {"player": "past", "share": 0.5}]},
+            "more than 1",
+        ),
+        ({"opponents": [{"player": "nobody", "share": 0.1}]}, "opponents: unknown player"),
+        ({"opponents": [{"player": "search", "share": 0.1}]}, "does not live in the engine"),
         ({"bids": 0, "cards": 0}, "^with bids=0 and cards=0 there is nothing to learn$"),
         ({"rules": []}, "rules: one or more"),
         ({"players": []}, "players: one or more"),
-        ({"report": {"against": []}}, "at least 1"),
-        ({"report": {"against": ["nobody"]}}, "report.against: unknown player"),
-        ({"report": {"against": ["tests.train.players:CannotBegin"]}}, "against: .*cannot begin"),
-        ({"report": {"against": ["process:/nowhere"]}}, "report.against: .*cannot be started"),
+        ({"report": {"fields": []}}, "at least 1"),
+        ({"report": {"fields": ["nobody"]}}, "report.fields: unknown player"),
+        ({"report": {"fields": ["tests.train.players:CannotBegin"]}}, "fields: .*cannot begin"),
+        ({"report": {"fields": ["process:/nowhere"]}}, "report.fields: .*cannot be started"),
         ({"method": "ppo"}, "method"),
     ],
 )
@@ -340,7 +360,7 @@ def test_settings_that_cannot_be_are_told_and_leave_nothing(
     tmp_path: Path, changes: dict[str, Any], expected: str
 ) -> None:
     with pytest.raises(OhHellError, match=expected):
-        begin(tmp_path / "x", config_of(**changes))
+        begin_counterfactual(tmp_path / "x", config_of(**changes))
     assert not (tmp_path / "x").exists()
 
 
@@ -351,15 +371,15 @@ def test_a_field_that_cannot_play_these_rules_is_told_before_the_first_round(
         raise CheckpointError("not these")
 
     monkeypatch.setattr(ohhell_agents.RandomAgent, "begin", refuse)
-    with pytest.raises(RulesError, match=r"report\.against: not these"):
-        begin(tmp_path / "x", config_of(report={"against": ["random"]}))
+    with pytest.raises(RulesError, match=r"report\.fields: not these"):
+        begin_counterfactual(tmp_path / "x", config_of(report={"fields": ["random"]}))
     assert not (tmp_path / "x").exists()
 
 
 def test_deals_of_one_card_hold_no_card_to_learn(tmp_path: Path) -> None:
-    run = begin(tmp_path / "a", config_of(hand_size=1, decisions=100))
+    run = begin_counterfactual(tmp_path / "a", config_of(hand_size=1, decisions=100))
     (run.path / "rounds" / ".1.new-123").mkdir(parents=True)  # as a kill leaves it
-    train(run, quiet=True)
+    train_run(run, quiet=True)
     assert "NaN" not in (run.path / "best" / "agent.json").read_text()
     head, first, _ = (run.path / "metrics.csv").read_text().splitlines()
     row = dict(zip(head.split(","), first.split(","), strict=True))
@@ -368,7 +388,7 @@ def test_deals_of_one_card_hold_no_card_to_learn(tmp_path: Path) -> None:
 
 
 def test_of_several_rules_those_are_taken_that_go_together() -> None:
-    cells = config_of(rules=["escalating", "plump"], players=[2, 6]).cells()
+    cells = config_of(rules=["escalating", "plump"], players=[2, 6]).table_kinds()
     assert [(rules.name, rules.players) for rules, _ in cells] == [
         ("escalating", 6),
         ("plump", 2),
@@ -395,8 +415,9 @@ def test_the_command_line_trains_resumes_and_refuses(
 @pytest.mark.slow
 def test_it_learns_to_beat_the_heuristic_player(tmp_path: Path) -> None:
     config = config_of(decisions=250_000, rounds=1, fit={"epochs": 4}, hand_size=8)
-    run = begin(tmp_path / "run", config)
-    player = train(run, quiet=True)[-1]
+    run = begin_counterfactual(tmp_path / "run", config)
+    train_run(run, quiet=True)
+    player = run.rounds()[-1]
     found = measure(
         player, ohhell_agents.make("heuristic"), Rules.preset("escalating", 4), 2000, 7, 8
     )

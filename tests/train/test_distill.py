@@ -1,4 +1,4 @@
-"""Distillation: its lessons, its fit, its runs, and that nothing is lost or leaks."""
+"""Distillation: its dataset, its fit, its runs, and that nothing is lost or leaks."""
 
 from __future__ import annotations
 
@@ -31,19 +31,17 @@ from ohhell_env.errors import CheckpointError, OhHellError
 from ohhell_env.observation import layout_of
 from ohhell_train.distill import games
 from ohhell_train.distill.config import DistillConfig
-from ohhell_train.distill.dataset import Lessons
-from ohhell_train.distill.fit import Fitting
+from ohhell_train.distill.dataset import DistillDataset
+from ohhell_train.distill.fit import StudentFit
 from ohhell_train.distill.folder import GAMES, STATE, DistillRun
-from ohhell_train.distill.games import invited, play
-from ohhell_train.distill.run import begin, train
+from ohhell_train.distill.games import make_players, play
 from ohhell_train.distill.student import Student
 from ohhell_train.evaluate import measure
-from ohhell_train.methods import METHODS
-from ohhell_train.ppo.config import Config
+from ohhell_train.methods import train_run
+from ohhell_train.ppo.config import PpoConfig
 from ohhell_train.ppo.rollout import points_scale
-from ohhell_train.ppo.run import begin as begin_ppo
-from ohhell_train.ppo.run import train as train_ppo
 from ohhell_train.tournament.entrants import Entrant
+from tests.train.runs import begin_distill, begin_ppo
 
 ROOT = Path(__file__).parent.parent.parent
 CONFIGS = ROOT / "configs" / "train"
@@ -54,8 +52,8 @@ TINY: dict[str, Any] = {
     "hand_size": 3,
     "decisions": 1000,
     "network": {"hidden": [16]},
-    "fit": {"epochs": 3, "minibatch": 256},
-    "report": {"deals": 10, "against": ["random"]},
+    "fit": {"epochs": 3, "batch_size": 256},
+    "report": {"deals": 10, "fields": ["random"]},
 }
 
 
@@ -69,13 +67,13 @@ def config_of(**changes: Any) -> DistillConfig:
     return DistillConfig.of(TINY | changes)
 
 
-def lessons_of(config: DistillConfig, part: int = 0) -> Lessons:
-    return play(config, invited(config), part)
+def lessons_of(config: DistillConfig, part: int = 0) -> DistillDataset:
+    return play(config, make_players(config), part)
 
 
-def whole(lessons: Lessons, config: DistillConfig) -> Any:
-    layout = layout_of(config.resolved_rules(), config.layout, config.hand_size)
-    return lessons.minibatch(np.arange(len(lessons)), layout)
+def whole(dataset: DistillDataset, config: DistillConfig) -> Any:
+    layout = layout_of(config.resolved_rules(), config.layout, config.table_kinds()[0].hand_size)
+    return dataset.batch(np.arange(len(dataset)), layout)
 
 
 # ------------------------------------------------------------------ games
@@ -85,7 +83,9 @@ def whole(lessons: Lessons, config: DistillConfig) -> Any:
 @pytest.mark.parametrize("layout", ["default", "universal"])
 def test_labels_are_the_teachers_own_choice(teacher: str, layout: str) -> None:
     noise = {"card": 0.3, "bid_beside": 0.3, "bid": 0.3}
-    config = config_of(teacher=teacher, layout=layout, noise=noise, guests={"random": 0.5})
+    config = config_of(
+        teacher=teacher, layout=layout, noise=noise, opponents=[{"player": "random", "share": 0.5}]
+    )
     part = whole(lessons_of(config), config)
     player = ohhell_agents.make(teacher, 5)
     player.begin(config.resolved_rules())
@@ -115,7 +115,7 @@ def test_worth_is_what_the_deal_paid_the_seat() -> None:
     """Without noise, a heuristic table can be played again and its points compared."""
     quiet = {"card": 0, "bid_beside": 0, "bid": 0}
     config = config_of(noise=quiet, hand_size=None)
-    lessons, rules = lessons_of(config), config.resolved_rules()
+    dataset, rules = lessons_of(config), config.resolved_rules()
     tables = games._tables(config, 0, games.TABLES)
     player = ohhell_agents.make("heuristic", 0)
     player.begin(rules)
@@ -132,15 +132,15 @@ def test_worth_is_what_the_deal_paid_the_seat() -> None:
         going &= ~ended
     where = [np.concatenate(each) for each in zip(*moments, strict=True)]
     expected = points[where[0], where[1]] / points_scale(rules)
-    assert len(expected) == len(lessons) and len(set(expected)) > 5
-    np.testing.assert_allclose(lessons.worth, expected, rtol=1e-6)
+    assert len(expected) == len(dataset) and len(set(expected)) > 5
+    np.testing.assert_allclose(dataset.worth, expected, rtol=1e-6)
 
 
 def test_noise_and_guests_change_what_is_done_not_who_is_learned_from() -> None:
     quiet = {"card": 0, "bid_beside": 0, "bid": 0}
     plain = lessons_of(config_of(noise=quiet))
     noisy = lessons_of(config_of(noise={"card": 1.0, "bid_beside": 0, "bid": 1.0}))
-    guests = lessons_of(config_of(noise=quiet, guests={"random": 1.0}))
+    guests = lessons_of(config_of(noise=quiet, opponents=[{"player": "random", "share": 1.0}]))
     assert len(guests) < 0.8 * len(plain)  # guests' decisions are not there
     assert noisy.worth.mean() < plain.worth.mean() - 0.1  # who plays at random is paid less
 
@@ -168,9 +168,9 @@ def test_hidden_hands_reach_the_target_alone() -> None:
         tables.step(tables.action_masks.argmax(axis=1))
     rows, network = np.arange(64), Network(tables.layout, (8,), rules=rules)
 
-    def seen() -> tuple[torch.Tensor, torch.Tensor, Lessons]:
+    def seen() -> tuple[torch.Tensor, torch.Tensor, DistillDataset]:
         noted = games._noted(tables, rows, tables.action_masks.argmax(axis=1))
-        part = noted.minibatch(rows, tables.layout)
+        part = noted.batch(rows, tables.layout)
         inputs = network.read(part.views)
         hidden = read_hands(tables.layout, part.hands, inputs.orders).dense()
         return inputs.dense(), hidden, noted
@@ -192,13 +192,13 @@ def test_hidden_hands_reach_the_target_alone() -> None:
 # ------------------------------------------------------------------ the fit
 
 
-def fitted(config: DistillConfig, epochs: int) -> tuple[Fitting, list[dict[str, float]]]:
-    fitting = Fitting(config, lessons_of(config, 1), lessons_of(config, 0))
+def fitted(config: DistillConfig, epochs: int) -> tuple[StudentFit, list[dict[str, float]]]:
+    fitting = StudentFit(config, lessons_of(config, 1), lessons_of(config, 0))
     return fitting, [fitting.epoch(number + 1) for number in range(epochs)]
 
 
 def test_a_fit_learns_choices_outcomes_and_hands() -> None:
-    fit = {"epochs": 12, "minibatch": 32, "hands_weight": 0.1, "learning_rate": 0.005}
+    fit = {"epochs": 12, "batch_size": 32, "hands_weight": 0.1, "learning_rate": 0.005}
     fitting, rows = fitted(config_of(fit=fit, network={"hidden": [32]}), 12)
     first, last = rows[0], rows[-1]
     assert last["policy_loss"] < 0.5 * first["policy_loss"]
@@ -211,7 +211,7 @@ def test_a_fit_learns_choices_outcomes_and_hands() -> None:
 def test_the_head_moves_the_policy_and_is_not_saved(tmp_path: Path) -> None:
     weights: dict[float, dict[str, torch.Tensor]] = {}
     for weight in (0.0, 0.5):
-        fit = {"epochs": 1, "minibatch": 128, "hands_weight": weight}
+        fit = {"epochs": 1, "batch_size": 128, "hands_weight": weight}
         fitting, rows = fitted(config_of(fit=fit), 1)
         weights[weight] = fitting.network.state_dict()
         assert (rows[0]["hands_loss"] > 0) == (weight > 0)
@@ -241,11 +241,11 @@ def test_the_head_reads_what_the_policy_thought_of_the_same_view() -> None:
 def test_the_learning_rate_rises_and_falls_in_any_number_of_steps(
     steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = config_of(fit={"epochs": 1, "minibatch": 65_536})
-    lessons = lessons_of(config)
-    size = -(-len(lessons) // steps)
-    config = config_of(fit={"epochs": 1, "minibatch": size, "learning_rate": 0.01})
-    fitting, rates = Fitting(config, lessons, lessons), list[float]()
+    config = config_of(fit={"epochs": 1, "batch_size": 65_536})
+    dataset = lessons_of(config)
+    size = -(-len(dataset) // steps)
+    config = config_of(fit={"epochs": 1, "batch_size": size, "learning_rate": 0.01})
+    fitting, rates = StudentFit(config, dataset, dataset), list[float]()
     real = fitting._step
 
     def noted(part: Any) -> Any:
@@ -260,8 +260,8 @@ def test_the_learning_rate_rises_and_falls_in_any_number_of_steps(
 
 
 def test_numbers_out_of_hand_are_told() -> None:
-    config = config_of(fit={"epochs": 2, "minibatch": 16, "learning_rate": 1.0})
-    fitting = Fitting(config, lessons_of(config, 1), lessons_of(config, 0))
+    config = config_of(fit={"epochs": 2, "batch_size": 16, "learning_rate": 1.0})
+    fitting = StudentFit(config, lessons_of(config, 1), lessons_of(config, 0))
     with torch.no_grad():
         fitting.network.critic[-1].weight.fill_(1e30)  # type: ignore[operator,union-attr]
     with pytest.raises(OhHellError, match=r"fit\.learning_rate=1 is too high"):
@@ -288,8 +288,8 @@ def digests(run: DistillRun) -> list[str]:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> DistillRun:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(games, "TABLES", 64)
-        run = begin(tmp_path_factory.mktemp("runs") / "a", config_of())
-        train(run, quiet=True)
+        run = begin_distill(tmp_path_factory.mktemp("runs") / "a", config_of())
+        train_run(run, quiet=True)
     return run
 
 
@@ -302,6 +302,7 @@ def test_a_run_explains_itself(finished: DistillRun) -> None:
         "state.safetensors",
         "epochs",
         "metrics.csv",
+        "tensorboard",
         "best",
         "last",
     }
@@ -311,9 +312,8 @@ def test_a_run_explains_itself(finished: DistillRun) -> None:
     assert all(float(row["over_random_low"]) < float(row["over_random_high"]) for row in rows)
     parts = [len(finished.load_part(number)[0]) for number in range(finished.parts())]
     assert sum(parts[1:-1]) < 1000 <= sum(parts[1:])
-    method = METHODS["distill"]
-    assert method.finished(finished) and method.done(finished) == "3 epochs"
-    assert "1,000 decisions of heuristic" in method.summary(finished)
+    assert finished.finished() and finished.done() == "3 epochs"
+    assert "1,000 decisions of heuristic" in finished.summary()
 
 
 def test_the_saved_player_plays_and_carries_no_head(finished: DistillRun) -> None:
@@ -337,13 +337,13 @@ def test_the_saved_player_plays_and_carries_no_head(finished: DistillRun) -> Non
 def test_the_same_seed_is_the_same_player(finished: DistillRun, tmp_path: Path) -> None:
     torch.manual_seed(99)  # of no consequence
     chance = torch.get_rng_state()
-    again = begin(tmp_path / "b", config_of())
-    train(again, quiet=True)
+    again = begin_distill(tmp_path / "b", config_of())
+    train_run(again, quiet=True)
     assert torch.equal(torch.get_rng_state(), chance)
     assert digests(again) == digests(finished)
     assert table_of(again) == table_of(finished)
-    other = begin(tmp_path / "c", config_of(seed=2))
-    train(other, quiet=True)
+    other = begin_distill(tmp_path / "c", config_of(seed=2))
+    train_run(other, quiet=True)
     assert digests(other)[0] != digests(finished)[0]
 
 
@@ -360,10 +360,10 @@ def test_a_run_that_was_stopped_ends_as_an_unbroken_one(
 
     owner, name = {
         "part": (running, "play"),
-        "epoch": (Fitting, "epoch"),
+        "epoch": (StudentFit, "epoch"),
         "before state": (folder, "write_arrays"),
         "after state": (DistillRun, "write_derived"),
-        "derived": (folder, "write_whole"),
+        "derived": (folder, "write_metrics"),
     }[where]
     calls, real = [0], getattr(owner, name)
     after = {"before state": finished.parts() + 1, "after state": 2}.get(where, 1)
@@ -374,13 +374,13 @@ def test_a_run_that_was_stopped_ends_as_an_unbroken_one(
             raise Killed
         return real(*given, **named)
 
-    run = begin(tmp_path / "broken", config_of())
+    run = begin_distill(tmp_path / "broken", config_of())
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(owner, name, struck)
-        train(run, quiet=True)
-    assert not METHODS["distill"].finished(run)
+        train_run(run, quiet=True)
+    assert not run.finished()
     resumed = DistillRun.open(run.path)
-    train(resumed, quiet=True)
+    train_run(resumed, quiet=True)
     assert digests(resumed) == digests(finished)
     assert table_of(resumed) == table_of(finished)
     assert not [file for file in run.path.rglob("*") if file.name.startswith(".")]
@@ -396,7 +396,7 @@ def test_half_a_file_is_not_there(finished: DistillRun, tmp_path: Path) -> None:
     last.with_name(f"{last.name}.part").write_bytes(last.read_bytes()[:100])
     last.unlink()
     again = DistillRun.open(copy)
-    train(again, quiet=True)
+    train_run(again, quiet=True)
     assert digests(again) == digests(finished)
     assert not list(copy.rglob("*.part"))
 
@@ -415,7 +415,7 @@ def test_a_damaged_file_is_told_and_kept(
     (copy / name).write_bytes(bytes(content) if how == "changed" else content[:200])
     kept = (copy / name).read_bytes()
     with pytest.raises(CheckpointError, match=r"safetensors: is .*move it|safetensors: is .*move"):
-        train(DistillRun.open(copy), quiet=True)
+        train_run(DistillRun.open(copy), quiet=True)
     assert (copy / name).read_bytes() == kept
 
 
@@ -425,7 +425,7 @@ def test_a_part_in_the_place_of_another_is_told(finished: DistillRun, tmp_path: 
     (copy / STATE).unlink()
     shutil.copy(copy / "games" / "1.safetensors", copy / "games" / "0.safetensors")
     with pytest.raises(CheckpointError, match=r"games/0\.safetensors: is part 1; move it"):
-        train(DistillRun.open(copy), quiet=True)
+        train_run(DistillRun.open(copy), quiet=True)
 
 
 def test_a_player_of_an_epoch_that_is_gone_is_told_with_the_remedy(
@@ -437,9 +437,9 @@ def test_a_player_of_an_epoch_that_is_gone_is_told_with_the_remedy(
     for name in epochs:
         shutil.rmtree(copy / "epochs" / name)
     with pytest.raises(CheckpointError, match=f"move {STATE} elsewhere"):
-        train(DistillRun.open(copy), quiet=True)
+        train_run(DistillRun.open(copy), quiet=True)
     (copy / STATE).unlink()
-    train(DistillRun.open(copy), quiet=True)
+    train_run(DistillRun.open(copy), quiet=True)
     assert sorted(folder.name for folder in (copy / "epochs").iterdir()) == epochs
 
 
@@ -462,7 +462,7 @@ def test_a_full_disk_is_one_line_that_names_the_file(
         patch.setattr("os.fsync", full)
         for name in wanted:
             if name == "weights.safetensors":
-                patch.setattr("ohhell_train.distill.folder.write_whole", lambda *_: None)
+                patch.setattr("ohhell_train.distill.folder.write_metrics", lambda *_: None)
             if name == "1.safetensors":
                 (copy / STATE).unlink()
                 (copy / "games" / name).unlink()
@@ -482,25 +482,25 @@ def test_settings_changed_under_a_run_are_told(finished: DistillRun, tmp_path: P
     plain["fit"]["epochs"] = 5
     (copy / "config.yaml").write_text(yaml.safe_dump(plain))
     with pytest.raises(CheckpointError, match=r"config.yaml: fit changed since state"):
-        train(DistillRun.open(copy), quiet=True)
+        train_run(DistillRun.open(copy), quiet=True)
     (copy / STATE).unlink()
     plain["noise"]["card"] = 0.5
     (copy / "config.yaml").write_text(yaml.safe_dump(plain))
     with pytest.raises(CheckpointError, match=r"config.yaml: noise changed since games"):
-        train(DistillRun.open(copy), quiet=True)
+        train_run(DistillRun.open(copy), quiet=True)
 
 
 def test_it_can_begin_as_another_player(finished: DistillRun, tmp_path: Path) -> None:
-    fit = {"epochs": 1, "minibatch": 256, "learning_rate": 1e-9}  # it stays what it was
+    fit = {"epochs": 1, "batch_size": 256, "learning_rate": 1e-9}  # it stays what it was
     start = str(finished.path / "best")
-    run = begin(tmp_path / "next", config_of(start=start, fit=fit))
-    train(run, quiet=True)
+    run = begin_distill(tmp_path / "next", config_of(start=start, fit=fit))
+    train_run(run, quiet=True)
     before, after = (load_checkpoint(each).network for each in (start, run.path / "best"))
     for name, weights in before.state_dict().items():
         torch.testing.assert_close(after.state_dict()[name], weights, atol=1e-5, rtol=0)
     assert weights_digest(load_checkpoint(run.path / "start").network) == weights_digest(before)
     with pytest.raises(CheckpointError, match="hidden layers"):
-        begin(tmp_path / "x", config_of(start=start, network={"hidden": [8]}))
+        begin_distill(tmp_path / "x", config_of(start=start, network={"hidden": [8]}))
 
 
 def test_another_teacher_of_the_same_name_is_told(
@@ -512,7 +512,7 @@ def test_another_teacher_of_the_same_name_is_told(
     (copy / GAMES / f"{finished.parts() - 1}.safetensors").unlink()
     monkeypatch.setattr(ohhell_agents.HeuristicAgent, "fingerprint", "sha256:other")
     with pytest.raises(CheckpointError, match=r"was played by .*other.* teacher's files have ch"):
-        train(DistillRun.open(copy), quiet=True)
+        train_run(DistillRun.open(copy), quiet=True)
 
 
 @pytest.mark.parametrize(
@@ -528,13 +528,17 @@ def test_another_teacher_of_the_same_name_is_told(
         ({"teacher": "tests.train.players:Raises"}, "no idea"),
         ({"teacher": "tests.train.players:CannotBegin"}, "cannot begin under these rules"),
         ({"start": "runs/none/best"}, "cannot be read"),
-        ({"guests": {"nobody": 0.5}}, "unknown player 'nobody'"),
-        ({"guests": {"random": 0.6, "heuristic": 0.6}}, "more than 1"),
+        ({"opponents": [{"player": "nobody", "share": 0.5}]}, "unknown player 'nobody'"),
+        (
+            {"opponents": [{"player": each, "share": 0.6} for each in ("random", "heuristic")]},
+            "more than 1",
+        ),
+        ({"opponents": [{"player": "past", "share": 0.6}]}, "has no past selves"),
         ({"fit": {"epoch": 3}}, "did you mean 'fit.epochs'"),
         ({"fit": {"hands_weight": -1}}, "fit.hands_weight"),
         ({"network": {"hidden": []}}, "network.hidden"),
-        ({"report": {"against": ["nobody"]}}, "report.against: unknown player 'nobody'"),
-        ({"report": {"against": ["process:/nowhere"]}}, "cannot be started"),
+        ({"report": {"fields": ["nobody"]}}, "report.fields: unknown player 'nobody'"),
+        ({"report": {"fields": ["process:/nowhere"]}}, "cannot be started"),
         ({"method": "ppo"}, "method"),
     ],
 )
@@ -542,14 +546,14 @@ def test_settings_that_cannot_be_are_told_and_leave_nothing(
     tmp_path: Path, changes: dict[str, Any], expected: str
 ) -> None:
     with pytest.raises(OhHellError, match=re.escape(expected)) as told:
-        begin(tmp_path / "x", config_of(**changes))
+        begin_distill(tmp_path / "x", config_of(**changes))
     assert "\n" not in str(told.value)
     assert not (tmp_path / "x").exists()
 
 
 def test_a_teacher_that_makes_a_mistake_is_told() -> None:
     config = config_of()
-    players = invited(config)
+    players = make_players(config)
 
     class Wrong(ohhell_agents.RandomAgent):
         engine_player = None
@@ -592,14 +596,15 @@ def test_ppo_goes_on_from_it(finished: DistillRun, tmp_path: Path) -> None:
         "hand_size": 3,
         "decisions": 500,
         "tables": 8,
-        "laps": 4,
+        "rollout_laps": 4,
         "start": str(finished.path / "best"),
         "network": {"hidden": [16]},
-        "ppo": {"epochs": 1, "minibatch": 64, "pull": 0.1},
-        "report": {"deals": 10, "against": ["random"], "tensorboard": False},
+        "ppo": {"n_epochs": 1, "batch_size": 64, "kl_coef": 0.1},
+        "report": {"deals": 10, "fields": ["random"], "tensorboard": False},
     }
-    run = begin_ppo(tmp_path / "ppo", Config.of(settings))
-    assert train_ppo(run, quiet=True).decisions >= 500
+    run = begin_ppo(tmp_path / "ppo", PpoConfig.of(settings))
+    train_run(run, quiet=True)
+    assert run.counters().decisions >= 500
     started = load_checkpoint(run.path / "start").network
     assert weights_digest(started) == weights_digest(
         load_checkpoint(finished.path / "best").network
@@ -610,9 +615,9 @@ def test_ppo_goes_on_from_it(finished: DistillRun, tmp_path: Path) -> None:
 def test_kills_at_any_moment_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()  # parts of the usual size, as the child plays them
     config = config_of(decisions=40_000, hand_size=None)
-    whole = begin(tmp_path / "whole", config)
-    train(whole, quiet=True)
-    run = begin(tmp_path / "broken", config)
+    whole = begin_distill(tmp_path / "whole", config)
+    train_run(whole, quiet=True)
+    run = begin_distill(tmp_path / "broken", config)
     for place in ("games/2.safetensors", "epochs/2"):
         child = subprocess.Popen(
             [sys.executable, "-m", "ohhell_env", "resume", str(run.path)], cwd=ROOT
@@ -622,7 +627,7 @@ def test_kills_at_any_moment_lose_nothing(tmp_path: Path, monkeypatch: pytest.Mo
             time.sleep(0.01)
         os.kill(child.pid, signal.SIGKILL)
         assert child.wait() != 0
-    train(run, quiet=True)
+    train_run(run, quiet=True)
     assert digests(run) == digests(whole)
     assert table_of(run) == table_of(whole)
 
@@ -632,8 +637,8 @@ def test_a_short_distillation_of_heuristic_beats_random(tmp_path: Path) -> None:
     config = config_of(
         hand_size=None, decisions=60_000, network={"hidden": [128, 128]}, fit={"epochs": 5}
     )
-    run = begin(tmp_path / "run", config)
-    train(run, quiet=True)
+    run = begin_distill(tmp_path / "run", config)
+    train_run(run, quiet=True)
     rules, player = config.resolved_rules(), ohhell_agents.load(run.path / "best", seed=0)
     ahead = measure(player, ohhell_agents.make("random", 1), rules, 500, 7)
     teacher = measure(

@@ -5,8 +5,10 @@ Most of it is slow: what plays and notes takes half a minute to compile.
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +18,8 @@ from ohhell_env.cli.commands import main
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import compile_rules, new_games
 from ohhell_env.rules import Rules
-from ohhell_train.trick_model.fit import play_and_note, tables_of
+from ohhell_train.trick_model.fit import play_and_note, training_rules
+from ohhell_train.trick_model.folder import TrickModelRun
 from ohhell_train.trick_model.samples import LATER, NOW, collect
 
 CALM = np.zeros(4)
@@ -56,7 +59,7 @@ def test_as_many_notes_as_seats_and_tricks(size: int) -> None:
 
 
 def test_the_tables_are_of_many_kinds() -> None:
-    rules = [tables_of(number) for number in range(200)]
+    rules = [training_rules(number) for number in range(200)]
     assert {each.players for each in rules} == set(range(2, 9))
     assert {each.trump.method for each in rules} > {"none"}
     assert len({each.scoring for each in rules}) > 5
@@ -93,16 +96,36 @@ def test_fitted_models_tell_more_than_even_ones() -> None:
 
 
 @pytest.mark.slow
-def test_the_command_writes_models_that_load_and_repeats_itself(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_run_writes_models_that_load_and_an_interrupted_one_ends_alike(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    texts = []
-    for name in ("a", "b"):
-        out = tmp_path / name / "models.json"
-        words = ["--rows", "8200", "--rounds", "1", "--epochs", "1", "--seed", "3"]
-        assert main(["heuristic", "--out", str(out), *words]) == 0
-        texts.append(out.read_text())
-    assert texts[0] == texts[1]
-    models = from_plain(json.loads(texts[0]))
+    words = ["--set", "method=trick_model", "--set", "cards=8200", "--set", "rounds=1"]
+    words += ["--set", "fit.epochs=1", "--seed", "3", "--set", "report.deals=10"]
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    assert main(["fit", "--out", str(whole), *words]) == 0
+    assert "cards of 2 rounds in" in capsys.readouterr().out
+    text = (whole / "trick_model.json").read_text()
+    models = from_plain(json.loads(text))
     assert any((models[name] != new_models()[name]).any() for name in MODELS.names or ())
-    assert "written" in capsys.readouterr().out
+    with (whole / "metrics.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["round"] for row in rows] == ["1", "2"]
+    assert all(row["over_heuristic"] and row["over_random"] for row in rows)
+
+    save = TrickModelRun.save
+
+    def struck(self: TrickModelRun, *args: Any) -> None:
+        save(self, *args)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TrickModelRun, "save", struck)
+        assert main(["fit", "--out", str(broken), *words]) == 130
+    assert "1 round kept" in capsys.readouterr().out
+    assert (broken / "trick_model.json").read_text() != text
+    assert main(["resume", str(broken)]) == 0
+    assert (broken / "trick_model.json").read_text() == text
+    settings = (broken / "config.yaml").read_text()
+    (broken / "config.yaml").write_text(settings.replace("cards: 8200", "cards: 8300"))
+    assert main(["resume", str(broken)]) == 2
+    assert "cards changed since state.safetensors was written" in capsys.readouterr().err

@@ -20,17 +20,16 @@ from ohhell_agents.nn.checkpoint import load_checkpoint, save_checkpoint, weight
 from ohhell_env import Rules
 from ohhell_env.cli.commands import main
 from ohhell_env.errors import CheckpointError, OhHellError, RulesError
-from ohhell_train.counterfactual import run as counterfactual
-from ohhell_train.distill import run as distill
 from ohhell_train.evaluate import Difference, measure
+from ohhell_train.methods import train_run
 from ohhell_train.model_card import facts
-from ohhell_train.ppo.config import Config
-from ohhell_train.ppo.folder import RunDirectory
+from ohhell_train.ppo.config import PpoConfig
+from ohhell_train.ppo.folder import PpoRun
 from ohhell_train.ppo.learner import SelfPlayPPO
-from ohhell_train.ppo.run import begin, train
 from ohhell_train.runs.base import CONFIG, PLAYERS
 from tests.agents.test_counterfactual import corrected
 from tests.agents.test_two_part import network
+from tests.train.runs import begin_counterfactual, begin_distill, begin_ppo
 from tests.train.test_counterfactual import config_of
 from tests.train.test_distill import config_of as student_of
 from tests.train.test_run import SETTINGS, Killed, without_time
@@ -43,16 +42,16 @@ def _one_thread() -> None:
     torch.set_num_threads(1)
 
 
-def settings(**changes: Any) -> Config:
-    plain = {"decisions": 800, "save_every": 300, "learn": "bids", "hand_size": 3}
-    return Config.of(SETTINGS | plain | changes)
+def settings(**changes: Any) -> PpoConfig:
+    plain = {"decisions": 800, "save_every": 300, "part": "bids", "hand_size": 3}
+    return PpoConfig.of(SETTINGS | plain | changes)
 
 
 @pytest.fixture(scope="module")
-def bids_run(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
+def bids_run(tmp_path_factory: pytest.TempPathFactory) -> PpoRun:
     """A run that learned the bids, beside the cards of the heuristic player."""
-    run = begin(tmp_path_factory.mktemp("runs") / "bids", settings())
-    train(run, quiet=True)
+    run = begin_ppo(tmp_path_factory.mktemp("runs") / "bids", settings())
+    train_run(run, quiet=True)
     return run
 
 
@@ -65,9 +64,9 @@ def test_a_checkpoint_plays_as_it_was_measured(tmp_path: Path, learn: str, rest:
     if rest == "pair":
         ohhell_agents.make("parts:bids=random,cards=heuristic", 1).save(tmp_path / "rest")
     name = str(tmp_path / "rest") if rest in ("checkpoint", "pair") else rest
-    config = settings(learn=learn, rest=name, report={"every": 10**6, "deals": 20})
-    run = begin(tmp_path / "run", config)
-    train(run, quiet=True)
+    config = settings(part=learn, partner=name, report={"every": 10**6, "deals": 20})
+    run = begin_ppo(tmp_path / "run", config)
+    train_run(run, quiet=True)
     measured = run.counters().scores
     shutil.move(run.path, tmp_path / "moved")
     shutil.rmtree(tmp_path / "rest", ignore_errors=True)
@@ -83,16 +82,19 @@ def test_a_checkpoint_plays_as_it_was_measured(tmp_path: Path, learn: str, rest:
 
 
 def run_end(path: Path) -> int:
-    return RunDirectory.open(path).counters().decisions
+    return PpoRun.open(path).counters().decisions
 
 
 def test_a_run_of_one_part_can_be_interrupted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With past selves, who have two parts, too."""
-    config = settings(opponents={"random": 0.1, "past": 0.5}, pool={"every": 150, "size": 3})
-    whole, broken = begin(tmp_path / "a", config), begin(tmp_path / "b", config)
-    train(whole, quiet=True)
+    config = settings(
+        opponents=[{"player": "random", "share": 0.1}, {"player": "past", "share": 0.5}],
+        pool={"every": 150, "size": 3},
+    )
+    whole, broken = begin_ppo(tmp_path / "a", config), begin_ppo(tmp_path / "b", config)
+    train_run(whole, quiet=True)
     update, done = SelfPlayPPO.train, [0]
 
     def struck(self: SelfPlayPPO) -> None:
@@ -103,10 +105,10 @@ def test_a_run_of_one_part_can_be_interrupted(
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(SelfPlayPPO, "train", struck)
-        train(broken, quiet=True)
+        train_run(broken, quiet=True)
     assert 0 < broken.counters().decisions < 800
-    resumed = RunDirectory.open(broken.path)
-    train(resumed, quiet=True)
+    resumed = PpoRun.open(broken.path)
+    train_run(resumed, quiet=True)
     assert without_time(whole) == without_time(resumed)
     ends = [ohhell_agents.load(run.path / "last").fingerprint for run in (whole, resumed)]
     assert ends[0] == ends[1]
@@ -115,16 +117,16 @@ def test_a_run_of_one_part_can_be_interrupted(
 
 
 def test_a_player_that_a_kill_left_between_two_folders_is_put_back(
-    bids_run: RunDirectory, tmp_path: Path
+    bids_run: PpoRun, tmp_path: Path
 ) -> None:
     shutil.copytree(bids_run.path, tmp_path / "run")
     (tmp_path / "run" / "best").rename(tmp_path / "run" / ".best.old-7")
-    run = RunDirectory.open(tmp_path / "run")
+    run = PpoRun.open(tmp_path / "run")
     assert ohhell_agents.load(run.path / "best").kind == "two_parts"
 
 
 def test_it_comes_in_by_every_door(
-    bids_run: RunDirectory, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    bids_run: PpoRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     best = str(bids_run.path / "best")
     out = tmp_path / "out"
@@ -152,63 +154,65 @@ def test_it_comes_in_by_every_door(
 
 
 @pytest.mark.parametrize("door", ["rest", "others", "teacher", "guest", "field"])
-def test_it_sits_in_other_runs(bids_run: RunDirectory, tmp_path: Path, door: str) -> None:
+def test_it_sits_in_other_runs(bids_run: PpoRun, tmp_path: Path, door: str) -> None:
     best = str(bids_run.path / "best")
     if door in ("teacher", "guest"):
-        fit = {"epochs": 1, "minibatch": 256}
-        mine: dict[str, Any] = {"teacher": best} if door == "teacher" else {"guests": {best: 0.5}}
+        fit = {"epochs": 1, "batch_size": 256}
+        mine: dict[str, Any] = (
+            {"teacher": best}
+            if door == "teacher"
+            else {"opponents": [{"player": best, "share": 0.5}]}
+        )
         student = student_of(rules="oh_hell", decisions=300, fit=fit, **mine)
-        distill.train(distill.begin(tmp_path / "run", student), quiet=True)
+        train_run(begin_distill(tmp_path / "run", student), quiet=True)
     elif door == "field":
-        config = config_of(report={"deals": 4, "against": [best]}, rounds=1, rules="oh_hell")
-        counterfactual.train(counterfactual.begin(tmp_path / "run", config), quiet=True)
+        config = config_of(report={"deals": 4, "fields": [best]}, rounds=1, rules="oh_hell")
+        train_run(begin_counterfactual(tmp_path / "run", config), quiet=True)
     else:
-        changes: dict[str, Any] = {"learn": "cards", "rest": best}
+        changes: dict[str, Any] = {"part": "cards", "partner": best}
         if door == "others":
-            changes = {"learn": "both", "opponents": {"others": {best: 0.5}}}
-        train(begin(tmp_path / "run", settings(decisions=200, **changes)), quiet=True)
+            changes = {"part": "both", "opponents": [{"player": best, "share": 0.5}]}
+        train_run(begin_ppo(tmp_path / "run", settings(decisions=200, **changes)), quiet=True)
     assert ohhell_agents.load(tmp_path / "run" / "best").kind != ""
 
 
 # ------------------------------------------------------------------ beginning as a part
 
 
-def test_a_run_begins_as_the_part_that_it_learns(bids_run: RunDirectory, tmp_path: Path) -> None:
+def test_a_run_begins_as_the_part_that_it_learns(bids_run: PpoRun, tmp_path: Path) -> None:
     best = bids_run.path / "best"
     for number, start in enumerate((best, best / "bids")):
-        run = begin(tmp_path / str(number), settings(start=str(start), decisions=200))
+        run = begin_ppo(tmp_path / str(number), settings(start=str(start), decisions=200))
         network_then = load_checkpoint(best / "bids").network
         network_now = run.start(run.config())
         assert network_now is not None
         assert weights_digest(network_now) == weights_digest(network_then)
-        train(run, quiet=True)
+        train_run(run, quiet=True)
 
 
 @pytest.mark.parametrize(
     ("learn", "start", "expected"),
     [
-        ("both", "best", "player of two parts.*learn=bids or learn=cards"),
+        ("both", "best", "player of two parts.*part=bids or part=cards"),
         ("cards", "best", "its cards are not decided by a network"),
         ("both", "best/bids", "learned the bids only, this run learns bids and cards"),
         ("cards", "best/bids", "learned the bids only, this run learns the cards"),
     ],
 )
 def test_a_run_does_not_begin_as_a_part_that_never_learned_it(
-    bids_run: RunDirectory, tmp_path: Path, learn: str, start: str, expected: str
+    bids_run: PpoRun, tmp_path: Path, learn: str, start: str, expected: str
 ) -> None:
-    config = settings(start=str(bids_run.path / start), learn=learn)
+    config = settings(start=str(bids_run.path / start), part=learn)
     with pytest.raises(CheckpointError, match=expected):
-        begin(tmp_path / "run", config)
+        begin_ppo(tmp_path / "run", config)
     assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("start", ["best", "best/bids"])
-def test_a_student_does_not_begin_as_a_part(
-    bids_run: RunDirectory, tmp_path: Path, start: str
-) -> None:
+def test_a_student_does_not_begin_as_a_part(bids_run: PpoRun, tmp_path: Path, start: str) -> None:
     config = student_of(rules="oh_hell", start=str(bids_run.path / start))
     with pytest.raises(CheckpointError, match=r"two parts|the bids only"):
-        distill.begin(tmp_path / "run", config)
+        begin_distill(tmp_path / "run", config)
 
 
 def test_foreign_code_as_the_rest_is_named_and_not_run(
@@ -220,8 +224,8 @@ def test_foreign_code_as_the_rest_is_named_and_not_run(
         "        return action_masks.argmax(axis=1)\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    run = begin(tmp_path / "run", settings(rest="cards_by_hand:Lowest", decisions=200))
-    train(run, quiet=True)
+    run = begin_ppo(tmp_path / "run", settings(partner="cards_by_hand:Lowest", decisions=200))
+    train_run(run, quiet=True)
     del sys.modules["cards_by_hand"]
     with pytest.raises(CheckpointError, match=r"'cards_by_hand:Lowest' plays the cards.*parts:"):
         ohhell_agents.make(run.path / "best")
@@ -241,26 +245,21 @@ def test_players_that_changed_end_a_run(tmp_path: Path, monkeypatch: pytest.Monk
     other = tmp_path / "other"
     CounterfactualAgent(corrected(1)).save(other)
     named = str(other)
-    ppo = begin(tmp_path / "ppo", settings(opponents={"others": {named: 0.5}}))
-    rest = begin(tmp_path / "rest", settings(rest=named))
-    fields = [{"player": named, "share": 0.5}]
-    rounds = counterfactual.begin(tmp_path / "rounds", config_of(fields=fields))
-    student = distill.begin(tmp_path / "student", student_of(guests={named: 0.5}))
+    ppo = begin_ppo(tmp_path / "ppo", settings(opponents=[{"player": named, "share": 0.5}]))
+    rest = begin_ppo(tmp_path / "rest", settings(partner=named))
+    opponents = [{"player": named, "share": 0.5}]
+    rounds = begin_counterfactual(tmp_path / "rounds", config_of(opponents=opponents))
+    student = begin_distill(tmp_path / "student", student_of(opponents=opponents))
     assert json.loads((ppo.path / PLAYERS).read_text()).keys() == {named}
     CounterfactualAgent(corrected(2)).save(other)
-    for run, go_on in (
-        (ppo, train),
-        (rest, train),
-        (rounds, counterfactual.train),
-        (student, distill.train),
-    ):
+    for run in (ppo, rest, rounds, student):
         with pytest.raises(CheckpointError, match=r"is another player now.*begin the run anew"):
-            go_on(run, quiet=True)  # type: ignore[operator]
+            train_run(run, quiet=True)  # type: ignore[operator]
     CounterfactualAgent(corrected(1)).save(other)
-    train(rest, quiet=True)
+    train_run(rest, quiet=True)
     (ppo.path / PLAYERS).write_text("{")
     with pytest.raises(CheckpointError, match="is damaged"):
-        train(ppo, quiet=True)
+        train_run(ppo, quiet=True)
 
 
 @pytest.mark.parametrize(
@@ -278,8 +277,8 @@ def test_players_that_changed_end_a_run(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_round_is_not_followed_by_one_of_other_settings(
     tmp_path: Path, name: str, value: Any
 ) -> None:
-    run = counterfactual.begin(tmp_path / "run", config_of(decisions=300, rounds=1))
-    counterfactual.train(run, quiet=True)
+    run = begin_counterfactual(tmp_path / "run", config_of(decisions=300, rounds=1))
+    train_run(run, quiet=True)
     file = run.path / CONFIG
     plain = yaml.safe_load(file.read_text())
     file.write_text(yaml.safe_dump(plain | {"rounds": 2, "threads": 1}))
@@ -287,18 +286,19 @@ def test_a_round_is_not_followed_by_one_of_other_settings(
     wrong = plain | {"rounds": 2, name: value}
     file.write_text(yaml.safe_dump(wrong))
     with pytest.raises(CheckpointError, match=f"{name} changed since round 1 was played"):
-        counterfactual.train(run, quiet=True)
+        train_run(run, quiet=True)
     assert not (run.path / "rounds" / "2").exists()
     assert (run.path / "rounds" / "1" / "agent.json").read_bytes() == before
 
 
 def test_more_rounds_and_other_fields_of_a_measurement_are_no_other_recipe(tmp_path: Path) -> None:
-    run = counterfactual.begin(tmp_path / "run", config_of(decisions=300, rounds=1))
-    counterfactual.train(run, quiet=True)
+    run = begin_counterfactual(tmp_path / "run", config_of(decisions=300, rounds=1))
+    train_run(run, quiet=True)
     file = run.path / CONFIG
-    changed = {"rounds": 2, "threads": 1, "report": {"deals": 4, "against": ["random"]}}
+    changed = {"rounds": 2, "threads": 1, "report": {"deals": 4, "fields": ["random"]}}
     file.write_text(yaml.safe_dump(yaml.safe_load(file.read_text()) | changed))
-    assert len(counterfactual.train(run, quiet=True)) == 2
+    train_run(run, quiet=True)
+    assert len(run.rounds()) == 2
 
 
 @pytest.mark.parametrize("part", ["bids", "cards"])
@@ -309,11 +309,11 @@ def test_a_counterfactual_run_of_one_part_plays_as_it_was_measured(
     CounterfactualAgent(corrected(3)).save(tmp_path / "start")
     for number, start in enumerate((None, str(tmp_path / "start"))):
         config = config_of(decisions=300, rounds=1, start=start, **{part: 0})
-        run = counterfactual.begin(tmp_path / str(number), config)
-        counterfactual.train(run, quiet=True)
+        run = begin_counterfactual(tmp_path / str(number), config)
+        train_run(run, quiet=True)
         player = ohhell_agents.make(run.path / "best")
         assert isinstance(player, CounterfactualAgent)
-        rules, size = config.cells()[0]
+        rules, size = config.table_kinds()[0]
         seed = config.report.seed
         found = measure(player, ohhell_agents.make("heuristic"), rules, 20, seed, size)
         ends = player.about["scores"]["heuristic"]
@@ -339,20 +339,20 @@ def test_a_field_that_makes_mistakes_is_reported(tmp_path: Path, method: str) ->
     """Random moves in its place are not its own: whoever reads the figures must know."""
     name = f"{__name__}:Fails"
     expected = "the field made mistakes, in whose place random moves were played.*no idea"
-    report = {"deals": 4, "against": [name]}
+    report = {"deals": 4, "fields": [name]}
     with pytest.warns(UserWarning, match=expected):
         if method == "ppo":
-            run = begin(tmp_path / "run", settings(decisions=100, learn="both", report=report))
-            train(run, quiet=True)
+            run = begin_ppo(tmp_path / "run", settings(decisions=100, part="both", report=report))
+            train_run(run, quiet=True)
         elif method == "distill":
-            fit = {"epochs": 1, "minibatch": 256}
-            student = distill.begin(
+            fit = {"epochs": 1, "batch_size": 256}
+            student = begin_distill(
                 tmp_path / "run", student_of(decisions=300, fit=fit, report=report)
             )
-            distill.train(student, quiet=True)
+            train_run(student, quiet=True)
         else:
             config = config_of(decisions=300, rounds=1, players=[3, 4], report=report)
-            counterfactual.train(counterfactual.begin(tmp_path / "run", config), quiet=True)
+            train_run(begin_counterfactual(tmp_path / "run", config), quiet=True)
 
 
 def test_a_measurement_without_mistakes_warns_of_none() -> None:

@@ -37,7 +37,7 @@ from ohhell_train.charts import (
 )
 from ohhell_train.counterfactual.config import CounterfactualConfig
 from ohhell_train.distill.config import DistillConfig
-from ohhell_train.ppo.config import Config
+from ohhell_train.ppo.config import PpoConfig
 from ohhell_train.tournament import Results, run_tournament
 from ohhell_train.tournament.analysis.statistics import interval
 from ohhell_train.tournament.pages.content import ranking
@@ -300,14 +300,14 @@ def test_calibration(report: Report, quantity: str | None) -> None:
     own = main_rows(calibration_rows(report.bids), quantity or CHANCE)
     expected = [(row["predicted"], row["observed"], row["low"], row["high"]) for row in own]
     assert np.allclose(drawn(axes)[0], expected)
-    assert labels(axes) == ["as foretold", f"n = {sum(row['hands'] for row in own):,} bids"]
-    assert axes.get_xlabel().endswith("foretold")
+    assert labels(axes) == ["as forecast", f"n = {sum(row['hands'] for row in own):,} bids"]
+    assert axes.get_xlabel().endswith("forecast")
 
 
 def test_two_players_are_told_apart_in_one_plot(report: Report) -> None:
     axes = plots.bid_calibration(report, label="one")
     assert plots.bid_calibration(report, ax=axes, label="two") is axes
-    assert [text.partition(",")[0] for text in labels(axes)].count("as foretold") == 1
+    assert [text.partition(",")[0] for text in labels(axes)].count("as forecast") == 1
     first, second = axes.containers
     assert first[0].get_color() != second[0].get_color()
     assert first[0].get_marker() != second[0].get_marker()
@@ -336,7 +336,7 @@ def counterfactual_run(folder: Path) -> Path:
 
 
 def ppo_run(folder: Path) -> Path:
-    settings = Config.load(None, {"more_players": [5], "layout": "universal"})
+    settings = PpoConfig.load(None, {"players": [4, 5], "layout": "universal"})
     (folder / "config.yaml").write_text(settings.resolved().to_yaml())
     rows = [
         {"decisions": 1000, "seconds": 30, "over_heuristic": -1.5},
@@ -379,7 +379,7 @@ def test_learning_curves_of_both_kinds_of_runs(tmp_path: Path) -> None:
     first, second = drawn(axes)
     assert np.allclose(first, [(1000, 0.1, -0.1, 0.3), (2500, 0.3, 0.1, 0.5)])
     assert np.allclose(second, [(1000, -1.5, -1.7, -1.3), (3000, -0.5, -0.7, -0.3)])
-    deals = 2 * Config.model_validate({}).report.deals
+    deals = 2 * PpoConfig.model_validate({}).report.deals
     assert labels(axes) == [
         "cf, n ≤ 500 deals a point",
         f"ppo, n ≤ {deals:,} deals a point",
@@ -451,8 +451,8 @@ def test_colours_and_marks_are_as_many_and_different() -> None:
         (lambda r, t: plots.made_rates(t / "nothing"), "cannot be read"),
         (lambda r, t: plots.standings(t), "cannot be read"),
         (lambda r, t: plots.standings(r, "points"), "mean_points"),
-        (lambda r, t: plots.bid_calibration(r, TRICKS), "the player foretells 'chance"),
-        (lambda r, t: plots.bid_calibration([]), "foretells nothing"),
+        (lambda r, t: plots.bid_calibration(r, TRICKS), "the player forecasts 'chance"),
+        (lambda r, t: plots.bid_calibration([]), "forecasts nothing"),
         (lambda r, t: plots.learning_curves(t), "no training run here"),
         (lambda r, t: plots.learning_curves(t, over="hours"), "over: "),
         (lambda r, t: plots.learning_curves([]), "1 to 7"),

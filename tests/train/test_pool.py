@@ -19,12 +19,14 @@ from ohhell_agents.nn.network import Network, choose
 from ohhell_env.errors import CheckpointError
 from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules
-from ohhell_train.ppo.config import Config, PoolSettings
-from ohhell_train.ppo.folder import METRICS, POOL, STATE, RunDirectory
+from ohhell_train.methods import train_run
+from ohhell_train.ppo.config import PoolSettings, PpoConfig
+from ohhell_train.ppo.folder import POOL, STATE, PpoRun
 from ohhell_train.ppo.learner import SelfPlayPPO
 from ohhell_train.ppo.pool import NOBODY, Pool
-from ohhell_train.ppo.rollout import OURS, Company, LapTables
-from ohhell_train.ppo.run import begin, train
+from ohhell_train.ppo.rollout import OURS, LapTables, TableOpponents
+from ohhell_train.runs.metrics import METRICS
+from tests.train.runs import begin_ppo
 from tests.train.test_rollout import Chance
 from tests.train.test_run import Killed, without_time
 
@@ -78,16 +80,16 @@ def test_pfsp_draws_those_more_often_that_are_beaten_less_often() -> None:
 
 
 def test_an_empty_pool_leaves_the_tables_to_the_learner() -> None:
-    company = Company(pool=Pool(PoolSettings()), past=1.0)
-    tables = LapTables(RULES, 6, seed=0, hand_size=2, company=company)
+    company = TableOpponents(pool=Pool(PoolSettings()), past=1.0)
+    tables = LapTables(RULES, 6, seed=0, hand_size=2, opponents=company)
     for _ in range(8):
         assert tables.play(Chance()).ours.all()
     assert (company.pool.at_tables(3, tables.random) == NOBODY).all()  # type: ignore[union-attr]
 
 
 def tables_with(pool: Pool, number: int, hand_size: int = 2) -> LapTables:
-    company = Company([(ohhell_agents.make("random", 0), 0.25)], pool, past=0.5)
-    tables = LapTables(RULES, number, seed=0, hand_size=hand_size, company=company)
+    company = TableOpponents([(ohhell_agents.make("random", 0), 0.25)], pool, past=0.5)
+    tables = LapTables(RULES, number, seed=0, hand_size=hand_size, opponents=company)
     pool.draw(tables.random)
     return tables
 
@@ -140,32 +142,35 @@ def test_a_past_self_decides_as_its_network_does() -> None:
 # --- Whole runs ---------------------------------------------------------------------------------
 
 RICH: dict[str, Any] = {
-    "players": 3,
-    "more_players": [4],
+    "players": [3, 4],
     "layout": "universal",
     "decisions": 1800,
     "tables": 9,
-    "laps": 4,
+    "rollout_laps": 4,
     "save_every": 400,
     "hand_size": 2,
-    "network": {"hidden": [16], "critic": "all_hands"},
-    "ppo": {"epochs": 1, "minibatch": 64},
-    "opponents": {"random": 0.1, "past": 0.6, "others": {"heuristic": 0.1}},
+    "network": {"hidden": [16], "critic": "oracle"},
+    "ppo": {"n_epochs": 1, "batch_size": 64},
+    "opponents": [
+        {"player": "random", "share": 0.1},
+        {"player": "past", "share": 0.6},
+        {"player": "heuristic", "share": 0.1},
+    ],
     "pool": {"every": 250, "size": 3, "draw": "pfsp"},
-    "report": {"every": 1000, "deals": 16, "against": ["random", "past"]},
+    "report": {"every": 1000, "deals": 16, "fields": ["random", "past"]},
 }
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
-    run = begin(tmp_path_factory.mktemp("runs") / "whole", Config.of(RICH))
-    train(run, quiet=True)
+def finished(tmp_path_factory: pytest.TempPathFactory) -> PpoRun:
+    run = begin_ppo(tmp_path_factory.mktemp("runs") / "whole", PpoConfig.of(RICH))
+    train_run(run, quiet=True)
     return run
 
 
-def struck(path: Path, after: int, monkeypatch: pytest.MonkeyPatch) -> RunDirectory:
+def struck(path: Path, after: int, monkeypatch: pytest.MonkeyPatch) -> PpoRun:
     """A run that is struck down in the middle of an update, after so many rollouts."""
-    run, update, done = begin(path, Config.of(RICH)), SelfPlayPPO.train, [0]
+    run, update, done = begin_ppo(path, PpoConfig.of(RICH)), SelfPlayPPO.train, [0]
 
     def striking(self: SelfPlayPPO) -> None:
         done[0] += 1
@@ -175,19 +180,19 @@ def struck(path: Path, after: int, monkeypatch: pytest.MonkeyPatch) -> RunDirect
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(SelfPlayPPO, "train", striking)
-        train(run, quiet=True)
+        train_run(run, quiet=True)
     return run
 
 
 @pytest.mark.parametrize("after", [4, 11])
 def test_a_resumed_run_has_the_pool_of_one_that_went_through(
-    finished: RunDirectory, tmp_path: Path, after: int, monkeypatch: pytest.MonkeyPatch
+    finished: PpoRun, tmp_path: Path, after: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = struck(tmp_path / "broken", after, monkeypatch)
     assert 0 < run.counters().decisions < 1800
-    train(run, quiet=True)
+    train_run(run, quiet=True)
     whole, resumed = load_file(finished.path / STATE), load_file(run.path / STATE)
-    assert whole.keys() == resumed.keys() and "onlooker.hands.weight" in whole
+    assert whole.keys() == resumed.keys() and "oracle.hands.weight" in whole
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)
     assert without_time(run) == without_time(finished)
     past = [sorted(each.name for each in (one.path / POOL).iterdir()) for one in (run, finished)]
@@ -196,7 +201,7 @@ def test_a_resumed_run_has_the_pool_of_one_that_went_through(
         ohhell_agents.load(run.path / POOL / name)
 
 
-def test_opponents_change_within_one_run(finished: RunDirectory) -> None:
+def test_opponents_change_within_one_run(finished: PpoRun) -> None:
     """One call of ``learn``: copies are taken again and again while the rate falls."""
     taken = [int(each.name) for each in (finished.path / POOL).iterdir()]
     assert min(taken) > 250, "three are kept, and some made room"
@@ -222,16 +227,16 @@ def test_swapping_opponents_does_not_eat_memory() -> None:
     assert resident() - before < 100e6 and len(pool) == 5
 
 
-def test_progress_against_a_past_self_is_measured(finished: RunDirectory) -> None:
+def test_progress_against_a_past_self_is_measured(finished: PpoRun) -> None:
     scores = finished.counters().scores
     assert scores.keys() == {"random", "past"} and scores["past"][1] < scores["past"][2]
 
 
-def test_five_of_its_players_sit_at_tables_in_one_process(finished: RunDirectory) -> None:
+def test_five_of_its_players_sit_at_tables_in_one_process(finished: PpoRun) -> None:
     folders = [finished.path / name for name in ("best", "last")]
     folders += sorted((finished.path / POOL).iterdir())
     guests = [(ohhell_agents.load(folder, seed=0), 0.2) for folder in folders]
-    tables = LapTables(RULES, 10, 0, 2, "universal", Company(guests))
+    tables = LapTables(RULES, 10, 0, 2, "universal", TableOpponents(guests))
     decided, ended = 0, 0
     for _ in range(9):
         lap = tables.play(Chance())
@@ -239,7 +244,7 @@ def test_five_of_its_players_sit_at_tables_in_one_process(finished: RunDirectory
     assert len(guests) == 5 and decided > 100 and ended > 50
 
 
-def test_a_player_of_a_run_knows_nothing_of_hidden_hands(finished: RunDirectory) -> None:
+def test_a_player_of_a_run_knows_nothing_of_hidden_hands(finished: PpoRun) -> None:
     """The critic that sees them stays in the run; the player's own says nothing."""
     player = ohhell_agents.load(finished.path / "last", seed=0)
     state = player.checkpoint.network.state_dict()  # type: ignore[attr-defined]
@@ -248,13 +253,13 @@ def test_a_player_of_a_run_knows_nothing_of_hidden_hands(finished: RunDirectory)
     player.begin(Rules.preset("oh_hell", 3), 0)
 
 
-def test_a_pool_of_other_players_is_refused(finished: RunDirectory, tmp_path: Path) -> None:
-    copy = RunDirectory(Path(shutil.copytree(finished.path, tmp_path / "copy")))
+def test_a_pool_of_other_players_is_refused(finished: PpoRun, tmp_path: Path) -> None:
+    copy = PpoRun(Path(shutil.copytree(finished.path, tmp_path / "copy")))
     first, second, *_ = sorted((copy.path / POOL).iterdir())
     shutil.rmtree(first)
     shutil.copytree(second, first)
     ppo_config = copy.config()
-    from ohhell_train.ppo.run import tables_of
+    from ohhell_train.ppo.run import make_tables
 
     with pytest.raises(CheckpointError, match="is not the past self"):
-        copy.restore_state(SelfPlayPPO(ppo_config, tables_of(ppo_config)))
+        copy.restore_state(SelfPlayPPO(ppo_config, make_tables(ppo_config)))

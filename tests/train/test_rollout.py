@@ -16,7 +16,7 @@ from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules, schedule
 from ohhell_env.rules.variants import VARIANTS, variants
 from ohhell_train.ppo.buffer import LapBuffer
-from ohhell_train.ppo.rollout import Company, Lap, LapTables, points_scale
+from ohhell_train.ppo.rollout import Lap, LapTables, TableOpponents, points_scale
 
 LAMBDA = 0.9
 
@@ -118,7 +118,7 @@ def test_opponents_sit_at_their_tables_and_change_with_each_deal() -> None:
         Rules.preset("oh_hell"),
         40,
         seed=0,
-        company=Company([(make("random", 0), 0.5)]),
+        opponents=TableOpponents([(make("random", 0), 0.5)]),
         hand_size=2,
     )
     policy, seats = Chance(), np.zeros(4)
@@ -137,7 +137,9 @@ def test_opponents_sit_at_their_tables_and_change_with_each_deal() -> None:
 
 def test_opponents_make_their_own_choices() -> None:
     heuristic = make("heuristic", 0)
-    tables = LapTables(Rules.preset("oh_hell"), 10, seed=0, company=Company([(heuristic, 1.0)]))
+    tables = LapTables(
+        Rules.preset("oh_hell"), 10, seed=0, opponents=TableOpponents([(heuristic, 1.0)])
+    )
     policy, compared = Chance(), 0
     for _ in range(12):
         lap = tables.play(policy)
@@ -170,8 +172,8 @@ def test_a_guest_is_shown_the_layout_that_it_reads(layout: str, other: str) -> N
     """At tables of the other layout, too: its own seat's view, and it answers for that."""
     guest, plain = Reading(other), make("heuristic", 0)
     plain.begin("oh_hell")
-    company = Company([(guest, 1.0)])
-    tables = LapTables(Rules.preset("oh_hell"), 10, seed=0, layout=layout, company=company)
+    company = TableOpponents([(guest, 1.0)])
+    tables = LapTables(Rules.preset("oh_hell"), 10, seed=0, layout=layout, opponents=company)
     for _ in range(12):
         lap = tables.play(Chance())
         theirs = ~lap.ours & (lap.action_masks.sum(axis=1) > 1)
@@ -282,8 +284,8 @@ def test_the_last_decision_is_left_out_where_the_next_is_not_known() -> None:
 
 def test_advantages_of_played_deals_have_the_closed_form() -> None:
     """Seat by seat: the free decisions of a deal, and what its end pays, nothing else."""
-    company = Company([(make("heuristic", 0), 0.3)])
-    tables = LapTables(Rules.preset("oh_hell"), 12, seed=0, hand_size=4, company=company)
+    company = TableOpponents([(make("heuristic", 0), 0.3)])
+    tables = LapTables(Rules.preset("oh_hell"), 12, seed=0, hand_size=4, opponents=company)
     policy = Chance()
     laps = [tables.play(policy) for _ in range(14)]
     following = tables.play(policy)

@@ -1,4 +1,4 @@
-"""The learner: log-probabilities, reproducibility, and that it learns."""
+"""The learner: log-probabilities, reproducibility, and that it part."""
 
 from __future__ import annotations
 
@@ -16,25 +16,26 @@ from ohhell_env.actions import BID_BASE
 from ohhell_env.rules import Rules
 from ohhell_train.evaluate import measure
 from ohhell_train.exact import value_of
-from ohhell_train.ppo.config import Config
-from ohhell_train.ppo.learner import DivergedError, SelfPlayPPO, keeping_global_chance
-from ohhell_train.ppo.run import tables_of
+from ohhell_train.ppo.config import PpoConfig
+from ohhell_train.ppo.learner import SelfPlayPPO
+from ohhell_train.ppo.run import make_tables
+from ohhell_train.runs.trainer import DivergedError, keeping_global_rng
 
 TINY: dict[str, Any] = {
     "decisions": 1500,
     "tables": 8,
-    "laps": 6,
+    "rollout_laps": 6,
     "network": {"hidden": [16]},
-    "ppo": {"epochs": 2, "minibatch": 64},
-    "opponents": {"random": 0.25},
+    "ppo": {"n_epochs": 2, "batch_size": 64},
+    "opponents": [{"player": "random", "share": 0.25}],
 }
 
 
 def learner(**changes: Any) -> SelfPlayPPO:
-    config = Config.of(TINY | changes)
+    config = PpoConfig.of(TINY | changes)
     torch.set_num_threads(1)
-    with keeping_global_chance():
-        return SelfPlayPPO(config, tables_of(config))
+    with keeping_global_rng():
+        return SelfPlayPPO(config, make_tables(config))
 
 
 def weights(ppo: SelfPlayPPO) -> dict[str, torch.Tensor]:
@@ -70,9 +71,9 @@ class Recomputed(BaseCallback):
     "changes",
     [
         {},
-        {"network": {"hidden": [16], "critic": "all_hands"}},
-        {"layout": "universal", "players": 3, "more_players": [5]},
-        {"learn": "bids", "hand_size": 2},
+        {"network": {"hidden": [16], "critic": "oracle"}},
+        {"layout": "universal", "players": [3, 5]},
+        {"part": "bids", "hand_size": 2},
     ],
     ids=str,
 )
@@ -85,7 +86,7 @@ def test_recomputed_log_probabilities_and_values_are_those_stored(changes: dict[
 
 def test_in_bfloat16_they_are_nearly() -> None:
     """A sum may be rounded otherwise in a batch of another size."""
-    half = {"bf16": True, "epochs": 1, "minibatch": 64}
+    half = {"bf16": True, "n_epochs": 1, "batch_size": 64}
     ppo, check = learner(ppo=half), Recomputed()
     ppo.learn(1, check)
     assert check.cells > 50 and check.largest < 0.02
@@ -100,7 +101,7 @@ def test_in_bfloat16_they_are_nearly() -> None:
 
 @pytest.mark.parametrize(("part", "others"), [("bids", "cards"), ("cards", "bids")])
 def test_only_the_part_that_is_learned_is_in_the_loss(part: str, others: str) -> None:
-    ppo = learner(learn=part, opponents={"random": 0})
+    ppo = learner(part=part, opponents=[])
     ppo.learn(1)
     buffer, heuristic = ppo.rollout_buffer, make("heuristic", 0)
     heuristic.begin(ppo.tables.rules or "oh_hell")
@@ -115,7 +116,7 @@ def test_only_the_part_that_is_learned_is_in_the_loss(part: str, others: str) ->
 
 def test_a_critic_that_sees_all_hands_sees_them() -> None:
     """Behind each view stand the cards of the others: nobody's twice, the own ones not."""
-    ppo = learner(network={"hidden": [16], "critic": "all_hands"})
+    ppo = learner(network={"hidden": [16], "critic": "oracle"})
     ppo.learn(1)
     buffer, length = ppo.rollout_buffer, ppo.tables.layout.length
     views = buffer.observations.reshape(-1, ppo.tables.width)
@@ -190,10 +191,10 @@ def test_finds_the_best_bids_of_one_card_deals() -> None:
         players=3,
         hand_size=1,
         tables=128,
-        laps=8,
+        rollout_laps=8,
         network={"hidden": [64, 64]},
-        ppo={"minibatch": 512},
-        opponents={"random": 0.1},
+        ppo={"batch_size": 512},
+        opponents=[{"player": "random", "share": 0.1}],
     )
     ppo.learn(150_000)
     rules = ppo.config.resolved_rules()
@@ -205,7 +206,9 @@ def test_finds_the_best_bids_of_one_card_deals() -> None:
 
 @pytest.mark.slow
 def test_200_000_steps_end_without_a_number_that_is_none() -> None:
-    ppo = learner(tables=128, laps=16, network={"hidden": [64, 64]}, ppo={"minibatch": 1024})
+    ppo = learner(
+        tables=128, rollout_laps=16, network={"hidden": [64, 64]}, ppo={"batch_size": 1024}
+    )
     ppo.learn(200_000)
     assert ppo.num_timesteps >= 200_000
     for _ in range(30):
@@ -222,19 +225,19 @@ def test_200_000_steps_end_without_a_number_that_is_none() -> None:
 def test_learns_a_two_card_game() -> None:
     """Three players, two cards: above random by two points a deal, over 1,000 duplicate deals."""
     rules = Rules.preset("oh_hell", 3)
-    config = Config.load(
+    config = PpoConfig.load(
         None,
         {
             "decisions": 150_000,
             "tables": 64,
-            "laps": 12,
+            "rollout_laps": 12,
             "network.hidden": [64, 64],
             "players": 3,
             "hand_size": 2,
         },
     )
     torch.set_num_threads(1)
-    ppo = SelfPlayPPO(config, tables_of(config))
+    ppo = SelfPlayPPO(config, make_tables(config))
     ppo.learn(config.decisions)
     player = LearnedAgent(Checkpoint(ppo.policy.network, rules), seed=0)
     found = measure(player, make("random", 5), rules, 1000, seed=5, hand_size=2)

@@ -16,11 +16,14 @@ from ohhell_agents.nn.network import Network
 from ohhell_env.errors import CheckpointError, RulesError
 from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules
-from ohhell_train.ppo.config import Config
-from ohhell_train.ppo.folder import RunDirectory
-from ohhell_train.ppo.learner import SelfPlayPPO, keeping_global_chance
-from ohhell_train.ppo.run import begin, tables_of, train
+from ohhell_train.methods import train_run
+from ohhell_train.ppo.config import PpoConfig
+from ohhell_train.ppo.folder import PpoRun
+from ohhell_train.ppo.learner import SelfPlayPPO
+from ohhell_train.ppo.run import make_tables
 from ohhell_train.runs.base import START
+from ohhell_train.runs.trainer import keeping_global_rng
+from tests.train.runs import begin_ppo
 from tests.train.test_run import SETTINGS, Killed
 
 RULES = Rules.preset("oh_hell")
@@ -42,16 +45,16 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "strong"
 
 
-def settings(folder: Path, **changes: Any) -> Config:
+def settings(folder: Path, **changes: Any) -> PpoConfig:
     plain = SETTINGS | {"start": str(folder), "hand_size": None, "decisions": 600} | changes
-    return Config.of(plain)
+    return PpoConfig.of(plain)
 
 
 def test_a_run_begins_as_the_checkpoint(folder: Path) -> None:
     config = settings(folder)
     start = load_checkpoint(folder).network
-    with keeping_global_chance():
-        ppo = SelfPlayPPO(config, tables_of(config), start)
+    with keeping_global_rng():
+        ppo = SelfPlayPPO(config, make_tables(config), start)
     assert weights_digest(ppo.policy.network) == weights_digest(start)
     ppo.learn(600)
     assert weights_digest(ppo.policy.network) != weights_digest(start)
@@ -70,10 +73,10 @@ def divergence(ppo: SelfPlayPPO, start: Network) -> float:
 def test_a_pull_keeps_the_policy_near(folder: Path) -> None:
     apart: dict[float, float] = {}
     for pull in (0.0, 0.5, 50.0):
-        ppo_settings = {"epochs": 4, "minibatch": 64, "learning_rate": 0.003, "pull": pull}
+        ppo_settings = {"n_epochs": 4, "batch_size": 64, "learning_rate": 0.003, "kl_coef": pull}
         config = settings(folder, decisions=3000, tables=32, ppo=ppo_settings)
-        with keeping_global_chance():
-            ppo = SelfPlayPPO(config, tables_of(config), load_checkpoint(folder).network)
+        with keeping_global_rng():
+            ppo = SelfPlayPPO(config, make_tables(config), load_checkpoint(folder).network)
         assert divergence(ppo, load_checkpoint(folder).network) == pytest.approx(0, abs=1e-5)
         ppo.learn(3000)
         apart[pull] = divergence(ppo, load_checkpoint(folder).network)
@@ -82,10 +85,10 @@ def test_a_pull_keeps_the_policy_near(folder: Path) -> None:
 
 def test_the_gradient_is_that_of_entropy_and_divergence(folder: Path) -> None:
     """What MaskablePPO adds to its aim is ``entropy * H - pull * KL``, and nothing else."""
-    config = settings(folder, ppo={"entropy": 0.03, "pull": 0.5, "minibatch": 64})
+    config = settings(folder, ppo={"ent_coef": 0.03, "kl_coef": 0.5, "batch_size": 64})
     start = load_checkpoint(folder).network
-    with keeping_global_chance():
-        ppo = SelfPlayPPO(config, tables_of(config), start)
+    with keeping_global_rng():
+        ppo = SelfPlayPPO(config, make_tables(config), start)
     ppo.policy.network.actor[-1].weight.data *= 0.5  # type: ignore[operator,union-attr]
     lap = ppo.tables.play(ppo.decide)
     rows = np.flatnonzero(lap.free)
@@ -105,10 +108,10 @@ def test_a_run_keeps_what_it_began_as(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may go away once the run has begun; a resumed run is pulled to the same."""
-    config = settings(folder, ppo={"pull": 0.5, "epochs": 1, "minibatch": 64}, save_every=200)
-    whole, broken = begin(tmp_path / "a", config), begin(tmp_path / "b", config)
+    config = settings(folder, ppo={"kl_coef": 0.5, "n_epochs": 1, "batch_size": 64}, save_every=200)
+    whole, broken = begin_ppo(tmp_path / "a", config), begin_ppo(tmp_path / "b", config)
     shutil.rmtree(folder)
-    train(whole, quiet=True)
+    train_run(whole, quiet=True)
     update, done = SelfPlayPPO.train, [0]
 
     def struck(self: SelfPlayPPO) -> None:
@@ -119,9 +122,9 @@ def test_a_run_keeps_what_it_began_as(
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(SelfPlayPPO, "train", struck)
-        train(broken, quiet=True)
+        train_run(broken, quiet=True)
     assert 0 < broken.counters().decisions < 600
-    train(broken, quiet=True)
+    train_run(broken, quiet=True)
     ends = [weights_digest(load_checkpoint(run.path / "last").network) for run in (whole, broken)]
     assert ends[0] == ends[1]
     ohhell_agents.load(whole.path / START)
@@ -134,13 +137,13 @@ def test_what_does_not_fit_is_told_before_anything_is_written(folder: Path, tmp_
         ({"start": str(tmp_path / "nothing")}, "checkpoint is a folder"),
     ):
         with pytest.raises(CheckpointError, match=message):
-            begin(tmp_path / "run", settings(folder, **changes))
+            begin_ppo(tmp_path / "run", settings(folder, **changes))
         assert not (tmp_path / "run").exists()
-    with pytest.raises(RulesError, match=r"ppo\.pull needs start"):
-        Config.load(None, {"ppo.pull": 1})
+    with pytest.raises(RulesError, match=r"ppo\.kl_coef needs start"):
+        PpoConfig.load(None, {"ppo.kl_coef": 1})
 
 
 def test_a_kill_before_the_settings_were_written_leaves_room(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path / "run" / START)
-    run = begin(tmp_path / "run", settings(folder))
-    assert RunDirectory.open(run.path).start(run.config()) is not None
+    run = begin_ppo(tmp_path / "run", settings(folder))
+    assert PpoRun.open(run.path).start(run.config()) is not None

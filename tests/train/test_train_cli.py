@@ -40,10 +40,10 @@ def mistake(capsys: Output, *args: str) -> str:
         (["fit", "--variant", "oh_hel"], "unknown variant 'oh_hel': did you mean 'oh_hell'"),
         (["fit", "--variant", "pocha", "--players", "9"], "players"),
         (["fit", "--set", "fit.epoch=1"], "did you mean 'fit.epochs'"),
-        (["fit", *SMOKE, "--set", "ppo.epoch=1"], "did you mean 'ppo.epochs'"),
-        (["quick", "--set", "ppo.epoch=1"], "did you mean 'ppo.epochs'"),
+        (["fit", *SMOKE, "--set", "ppo.epoch=1"], "did you mean 'ppo.n_epochs'"),
+        (["quick", "--set", "ppo.epoch=1"], "did you mean 'ppo.n_epochs'"),
         (["quick", "--set", "epochs=1"], "unknown setting 'epochs'"),
-        (["fit", "--set", "ppo.epochs"], "write key=value"),
+        (["fit", "--set", "ppo.n_epochs"], "write key=value"),
         (["fit", "--config", "none.yaml"], "cannot read settings from 'none.yaml'"),
         (["resume", "nowhere"], "nowhere: no training run here"),
         (["quick", "--variant", "bridge"], "unknown variant 'bridge'"),
@@ -100,11 +100,11 @@ def test_quick_trains_several_players(capsys: Output) -> None:
     tiny = "method: counterfactual\nrounds: 1\ndecisions: 2000\nfit: {epochs: 1}\n"
     Path("tiny.yaml").write_text(tiny + "report: {deals: 10}\n")
     args = ["quick", *SMOKE, "--config", "tiny.yaml", "--variant", "kachuful", "--deals", "10"]
-    assert cli.main([*args, "--set", "laps=7"]) == 0  # PPO alone has laps
+    assert cli.main([*args, "--set", "rollout_laps=7"]) == 0  # PPO alone has laps
     assert "labelled decisions of 1 round" in capsys.readouterr().out
     results = json.loads(Path("runs/quick-kachuful/tournament/results.json").read_text())
     assert set(results["entrants"]) == {"ppo", "counterfactual", "random", "heuristic"}
-    assert cli.main([*args, "--set", "laps=7"]) == 0
+    assert cli.main([*args, "--set", "rollout_laps=7"]) == 0
     assert capsys.readouterr().out.count("is trained already") == 2
 
 

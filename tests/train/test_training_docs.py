@@ -9,7 +9,7 @@ from pathlib import Path
 from ohhell_env.cli.rules import parse_changes
 from ohhell_train.cli import QUICK
 from ohhell_train.counterfactual.config import CounterfactualConfig
-from ohhell_train.ppo.config import Config
+from ohhell_train.ppo.config import PpoConfig
 
 ROOT = Path(__file__).parent.parent.parent
 CONFIGS = ROOT / "configs" / "train"
@@ -23,12 +23,14 @@ def test_every_setting_that_is_named_is_one() -> None:
     for change in changes:
         name, _, value = change.partition("=")
         text = value.replace("runs/x/best", "heuristic")
-        needed = {"more_players": ["layout=universal"], "ppo.pull": ["start=runs/x/best"]}
-        settings = Config if name.partition(".")[0] in Config.model_fields else CounterfactualConfig
+        needed = {"players": ["layout=universal"], "ppo.kl_coef": ["start=runs/x/best"]}
+        settings = (
+            PpoConfig if name.partition(".")[0] in PpoConfig.model_fields else CounterfactualConfig
+        )
         settings.load(None, parse_changes([f"{name}={text}", *needed.get(name, [])]))
     for name in re.findall(r"`((?:opponents|pool|report|network|ppo)\.[a-z_]+)`", TEXT):
         section, _, field = name.partition(".")
-        assert field in type(getattr(Config(), section)).model_fields, name
+        assert field in type(getattr(PpoConfig(), section)).model_fields, name
 
 
 def test_every_recipe_that_is_named_exists_and_is_told() -> None:

@@ -18,13 +18,13 @@ import ohhell_agents
 from ohhell_env.adapters.sb3 import TableVecEnv
 from ohhell_env.envs.learner_tables import LearnerTables
 from ohhell_env.errors import IllegalActionError, OhHellError
-from ohhell_train.ppo.learner import keeping_global_chance
+from ohhell_train.runs.trainer import keeping_global_rng
 
 
 @pytest.fixture(autouse=True)
 def _alone() -> Any:
     torch.set_num_threads(1)
-    with keeping_global_chance():
+    with keeping_global_rng():
         yield
 
 

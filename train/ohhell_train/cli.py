@@ -11,18 +11,20 @@ import typer
 from ohhell_env.cli.interrupts import note_said
 from ohhell_env.cli.rules import parse_changes
 from ohhell_env.errors import RulesError
-from ohhell_env.rules import Rules
-from ohhell_train.counterfactual.config import CounterfactualConfig
-from ohhell_train.distill.config import DistillConfig
-from ohhell_train.methods import Method, load_settings, method_of, open_run
-from ohhell_train.ppo.config import Config
+from ohhell_train.methods import (
+    Run,
+    begin_run,
+    check_run,
+    load_settings,
+    open_run,
+    train_run,
+)
 from ohhell_train.runs.base import is_free
+from ohhell_train.settings import RunSettings, TableKind, TableSettings
 
 RECIPES = Path(__file__).parent / "recipes"
 QUICK = (RECIPES / "quick.yaml", RECIPES / "quick_ppo.yaml")
 """What ``make train`` trains."""
-
-AnySettings = Config | CounterfactualConfig | DistillConfig
 
 VariantOption = Annotated[
     str | None, typer.Option(metavar="NAME|FILE.yaml", help="The rules to train for.")
@@ -31,7 +33,7 @@ PlayersOption = Annotated[int | None, typer.Option(help="Number of players, 2 to
 SeedOption = Annotated[int | None, typer.Option(help="Seed of the training.")]
 ChangesOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a setting: ppo.epochs=2."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a setting: ppo.n_epochs=2."),
 ]
 DealsOption = Annotated[int, typer.Option(help="Duplicate deals of the tournament.")]
 
@@ -51,20 +53,20 @@ def fit(
 ) -> None:
     """Trains a player by self-play or from a teacher's games, in the way that the settings name."""
     settings = _settings(config, variant, players, seed, changes)
-    method = method_of(settings)
     name = settings.method if config is None else config.stem
-    run = method.begin(out or Path("runs") / f"{name}-{_label(settings)}", settings, force)
-    _train(method, run)
+    if isinstance(settings, TableSettings):
+        name = f"{name}-{_label(settings)}"
+    _train(begin_run(out or Path("runs") / name, settings, force))
 
 
 def resume(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the run.")],
 ) -> None:
     """Goes on with a run that was interrupted, from where its state was last saved."""
-    method, run = open_run(folder)
-    if method.finished(run):
+    run = open_run(folder)
+    if run.finished():
         print(f"{folder}: this run is finished")
-    _train(method, run)
+    _train(run)
 
 
 def quick(
@@ -87,16 +89,15 @@ def quick(
         raise RulesError(f"--deals: two or more are wanted, got {deals}")
     wishes = _wishes(config or list(QUICK), variant, players, seed, changes)
     for settings in wishes:
-        method_of(settings).check(settings)
+        check_run(settings)
     folder = out or Path("runs") / f"quick-{_label(wishes[0])}"
     entrants: list[str] = []
     for settings in wishes:
-        method = method_of(settings)
-        run = _begin_or_go_on(method, folder / settings.method, settings, fresh)
-        _train(method, run)
-        entrants.append(f"{settings.method}={run.path / 'best'}")
-    table = method_of(wishes[0]).table(wishes[0])
-    _compare([*entrants, "heuristic", "random"], table, deals, folder / "tournament")
+        run = _begin_or_go_on(folder / settings.method, settings, fresh)
+        _train(run)
+        entrants.append(f"{settings.method}={run.result()}")
+    kind = wishes[0].table_kinds()[0]
+    _compare([*entrants, "heuristic", "random"], kind, deals, folder / "tournament")
 
 
 def _wishes(
@@ -105,13 +106,13 @@ def _wishes(
     players: int | None,
     seed: int | None,
     changes: list[str] | None,
-) -> list[AnySettings]:
+) -> list[RunSettings]:
     """Returns the settings of several players.
 
     A change is made to those that have the setting; one that none has goes to all, to be told.
     """
     plain = [_settings(file, variant, players, seed, None) for file in files]
-    known = [set(method_of(settings).settings.model_fields) for settings in plain]
+    known = [settings.setting_names() for settings in plain]
 
     def concerns(change: str, names: set[str]) -> bool:
         name = re.split(r"[.=]", change)[0]
@@ -131,56 +132,55 @@ def _settings(
     players: int | None,
     seed: int | None,
     changes: list[str] | None,
-) -> AnySettings:
+) -> RunSettings:
     values: dict[str, Any] = {"rules": variant, "players": players, "seed": seed}
     given = {name: value for name, value in values.items() if value is not None}
     return load_settings(config, parse_changes(changes or []) | given)
 
 
-def _label(settings: AnySettings) -> str:
-    rules = settings.rules
+def _label(settings: RunSettings) -> str:
+    rules = settings.rules if isinstance(settings, TableSettings) else None
     if isinstance(rules, str):
         return Path(rules).stem
-    return "several" if isinstance(rules, tuple) else method_of(settings).table(settings)[0].name
+    return "several" if isinstance(rules, tuple) else settings.table_kinds()[0].rules.name
 
 
-def _begin_or_go_on(method: Method, path: Path, settings: AnySettings, fresh: bool) -> Any:
+def _begin_or_go_on(path: Path, settings: RunSettings, fresh: bool) -> Run:
     """Returns the run of a folder if it has the same settings, else begins one there."""
     if not path.exists() or is_free(path):
-        return method.begin(path, settings)
-    other, run = open_run(path)
-    if fresh or other is not method or run.config() != settings.resolved():
+        return begin_run(path, settings)
+    run = open_run(path)
+    if fresh or run.config() != settings.resolved():
         why = "" if fresh else ", which has other settings"
         print(f"The old run{why} is kept in {run.set_aside()}")
-        return method.begin(path, settings)
-    if method.finished(run):
+        return begin_run(path, settings)
+    if run.finished():
         print(f"{path} is trained already; --fresh trains it anew")
-    elif done := method.done(run):
+    elif done := run.done():
         print(f"{path}: goes on after {done}")
     return run
 
 
-def _train(method: Method, run: Any) -> None:
+def _train(run: Run) -> None:
     """Trains a run and reports; says how to go on where it is stopped."""
     try:
-        method.train(run)
+        train_run(run)
     except KeyboardInterrupt:
-        kept = method.done(run) or "nothing"
-        print(f"stopped; {kept} kept: ohhell resume {run.path}")
+        print(f"stopped; {run.done() or 'nothing'} kept: ohhell resume {run.path}")
         note_said()
         raise
-    print(f"{method.summary(run)}. The player: {run.path / 'best'}")
+    print(f"{run.summary()}. The player: {run.result()}")
 
 
-def _compare(entrants: list[str], table: tuple[Rules, int | None], deals: int, out: Path) -> None:
+def _compare(entrants: list[str], kind: TableKind, deals: int, out: Path) -> None:
     """Plays the tournament of a run; one of other entrants or versions there makes room."""
     from ohhell_train.tournament import TournamentConfig, cli_run
     from ohhell_train.tournament.store import OtherTournamentError
 
     config = TournamentConfig(
         entrants=entrants,
-        rules=table[0],
-        hand_size=table[1],
+        rules=kind.rules,
+        hand_size=kind.hand_size,
         deals=deals,
         out=out,
     )

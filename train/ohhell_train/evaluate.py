@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import ohhell_agents
 from ohhell_agents.base import Agent
 from ohhell_env.errors import OhHellError, RulesError, shown
 from ohhell_env.rules import Rules
+from ohhell_train.settings import ReportSettings, TableKind
 from ohhell_train.tournament.analysis.figures import differences
 from ohhell_train.tournament.analysis.statistics import interval
-from ohhell_train.tournament.entrants import begin, make_entrants
+from ohhell_train.tournament.entrants import begin_entrant, make_entrants
 from ohhell_train.tournament.tables import Deals, play_pairing
 
 
@@ -58,6 +59,41 @@ def measure(
     )
 
 
+def measure_fields(
+    player: Agent,
+    report: ReportSettings,
+    kinds: Sequence[TableKind],
+    deals: int,
+    field_of: Callable[[str], Agent | None],
+) -> dict[str, Difference]:
+    """Plays a player against each field that a run is measured against.
+
+    Args:
+        player: The player.
+        report: The fields, the seed, and the deals against fields that are asked one by one.
+        kinds: The tables; a difference is the mean over them.
+        deals: How many deals at each kind of table.
+        field_of: Makes the player of a field from its name; None: it is left out.
+
+    Returns:
+        The differences by field.
+    """
+    found: dict[str, Difference] = {}
+    for name in report.fields:
+        if (field := field_of(name)) is None:
+            continue
+        with field, warnings.catch_warnings():
+            if len(kinds) > 1:  # it was trained for all of them
+                warnings.filterwarnings("ignore", "trained for", UserWarning)
+            slow = field.one_by_one or player.one_by_one
+            number = min(deals, report.slow_deals) if slow else deals
+            found[name] = averaged(
+                [measure(player, field, rules, number, report.seed, size) for rules, size in kinds]
+            )
+        warn_of_faults(name, found[name])
+    return found
+
+
 def check_fields(names: Sequence[str], tables: Sequence[Rules], seed: int) -> None:
     """Checks that there are the players to be measured against, and that they can sit down.
 
@@ -74,9 +110,9 @@ def check_fields(names: Sequence[str], tables: Sequence[Rules], seed: int) -> No
             with ohhell_agents.make(name, seed) as field, warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # they come again when it plays
                 for rules in tables:
-                    begin(name, field, rules)
+                    begin_entrant(name, field, rules)
         except OhHellError as error:
-            raise RulesError(f"report.against: {error}") from None
+            raise RulesError(f"report.fields: {error}") from None
 
 
 def warn_of_faults(field: str, found: Difference) -> None:

@@ -1,154 +1,70 @@
-"""The ways to train, by the name that settings give in ``method``, behind one set of functions."""
+"""The ways to train, by the name that settings give in ``method``.
+
+A new way is a folder with its settings, what it keeps (``RunFolder``) and what it does
+(``Trainer``), and one line in ``METHODS``.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import importlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ohhell_env.errors import RulesError, nearest, shown
-from ohhell_env.rules import Rules
-from ohhell_train.counterfactual import run as counterfactual
-from ohhell_train.counterfactual.config import METHOD, CounterfactualConfig
-from ohhell_train.counterfactual.folder import CounterfactualRun
-from ohhell_train.distill import run as distill
-from ohhell_train.distill.config import METHOD as DISTILL
-from ohhell_train.distill.config import DistillConfig
-from ohhell_train.distill.folder import DistillRun
-from ohhell_train.ppo import run as ppo
-from ohhell_train.ppo.config import Config
-from ohhell_train.ppo.folder import RunDirectory
 from ohhell_train.runs.base import CONFIG, RunFolder
-from ohhell_train.settings import Settings, read_settings
+from ohhell_train.settings import RunSettings, read_settings
+
+Run = RunFolder[Any]
 
 
-class Method(ABC):
-    """A way to train: what the command line needs of it."""
+class Method(NamedTuple):
+    """A way to train, as "module:class"; loaded when it is asked for, since not all need torch."""
 
-    settings: type[Config] | type[CounterfactualConfig] | type[DistillConfig]
-    folder: type[RunFolder]
-    """What a run of it is kept in."""
-    module: Any
-    """Where its ``begin``, ``check_settings`` and ``train`` are."""
+    config: str
+    """Its settings, a ``RunSettings``."""
+    run_folder: str
+    """What it keeps, a ``RunFolder``."""
+    run_trainer: str
+    """What it does, a ``Trainer``."""
 
-    def begin(self, path: Path, config: Any, force: bool = False) -> Any:
-        """Begins a run in a folder; with ``force``, what is there is moved aside first."""
-        return self.module.begin(path, config, force)
+    @property
+    def settings(self) -> type[RunSettings]:
+        """The class of its settings."""
+        return _load(self.config)
 
-    def open(self, path: Path) -> Any:
-        """Returns the run of a folder."""
-        return self.folder.open(path)
-
-    def check(self, config: Any) -> None:
-        """Checks settings, as far as that can be done without a run."""
-        self.module.check_settings(config)
-
-    def train(self, run: Any) -> None:
-        """Trains a run to its end."""
-        self.module.train(run)
-
-    @abstractmethod
-    def done(self, run: Any) -> str:
-        """Returns how far a run is, such as "2 rounds"; empty where nothing is kept yet."""
-
-    @abstractmethod
-    def finished(self, run: Any) -> bool:
-        """Returns whether a run came to its end."""
-
-    @abstractmethod
-    def summary(self, run: Any) -> str:
-        """Returns what a run did, in a few words."""
-
-    @abstractmethod
-    def table(self, config: Any) -> tuple[Rules, int | None]:
-        """Returns the rules, and the only hand size if there is one, to measure its player at."""
+    @property
+    def folder(self) -> type[Run]:
+        """The class of its folders."""
+        return _load(self.run_folder)
 
 
-class _PPO(Method):
-    settings, folder, module = Config, RunDirectory, ppo
-
-    def done(self, run: RunDirectory) -> str:
-        decisions = run.counters().decisions
-        return f"{decisions:,} decisions" if decisions else ""
-
-    def finished(self, run: RunDirectory) -> bool:
-        return run.counters().finished
-
-    def summary(self, run: RunDirectory) -> str:
-        counters = run.counters()
-        speed = counters.decisions / max(counters.seconds, 1e-9)
-        return (
-            f"Trained on {counters.decisions:,} decisions in {counters.seconds / 60:.1f} minutes "
-            f"({speed:,.0f}/s)"
-        )
-
-    def table(self, config: Config) -> tuple[Rules, int | None]:
-        return config.resolved_rules(), config.hand_size
+def _load(name: str) -> Any:
+    module, _, member = name.partition(":")
+    return getattr(importlib.import_module(f"ohhell_train.{module}"), member)
 
 
-class _Counterfactual(Method):
-    settings, folder, module = CounterfactualConfig, CounterfactualRun, counterfactual
-
-    def done(self, run: CounterfactualRun) -> str:
-        rounds = len(run.rounds())
-        return f"{rounds} round{'s' if rounds > 1 else ''}" if rounds else ""
-
-    def finished(self, run: CounterfactualRun) -> bool:
-        return len(run.rounds()) >= run.config().rounds
-
-    def summary(self, run: CounterfactualRun) -> str:
-        rounds = [player.about for player in run.rounds()]
-        if not rounds:
-            return "No round was played"
-        decisions = sum(about["decisions"] for about in rounds)
-        minutes, cpu = rounds[-1]["seconds"] / 60, rounds[-1]["cpu_seconds"] / 60
-        return (
-            f"Trained on {decisions:,} labelled decisions of {self.done(run)} in {minutes:.1f} "
-            f"minutes ({cpu:.1f} of the processor)"
-        )
-
-    def table(self, config: CounterfactualConfig) -> tuple[Rules, int | None]:
-        return config.cells()[0]
-
-
-class _Distill(Method):
-    settings, folder, module = DistillConfig, DistillRun, distill
-
-    def done(self, run: DistillRun) -> str:
-        epochs, parts = len(run.rows()), run.parts()
-        if epochs:
-            return f"{epochs} epoch{'s' if epochs > 1 else ''}"
-        return f"{parts} part{'s' if parts > 1 else ''} of the games" if parts else ""
-
-    def finished(self, run: DistillRun) -> bool:
-        return len(run.rows()) >= run.config().fit.epochs
-
-    def summary(self, run: DistillRun) -> str:
-        config, rows = run.config(), run.rows()
-        minutes, cpu = rows[-1]["seconds"] / 60, rows[-1]["cpu_seconds"] / 60
-        return (
-            f"Fitted to {config.decisions:,} decisions of {config.teacher} in {minutes:.1f} "
-            f"minutes ({cpu:.1f} of the processor)"
-        )
-
-    def table(self, config: DistillConfig) -> tuple[Rules, int | None]:
-        return config.resolved_rules(), config.hand_size
-
-
-METHODS: dict[str, Method] = {"ppo": _PPO(), METHOD: _Counterfactual(), DISTILL: _Distill()}
-
-
-def method_of(settings: Settings) -> Method:
-    """Returns how settings train."""
-    return METHODS[settings.method]  # type: ignore[attr-defined]
-
-
-USUAL = METHOD
+METHODS: dict[str, Method] = {
+    "ppo": Method("ppo.config:PpoConfig", "ppo.folder:PpoRun", "ppo.run:PpoTrainer"),
+    "counterfactual": Method(
+        "counterfactual.config:CounterfactualConfig",
+        "counterfactual.folder:CounterfactualRun",
+        "counterfactual.run:CounterfactualTrainer",
+    ),
+    "distill": Method(
+        "distill.config:DistillConfig", "distill.folder:DistillRun", "distill.run:DistillTrainer"
+    ),
+    "trick_model": Method(
+        "trick_model.config:TrickModelConfig",
+        "trick_model.folder:TrickModelRun",
+        "trick_model.run:TrickModelTrainer",
+    ),
+}
+USUAL = "counterfactual"
 """The method of settings without a file that name none."""
 
 
-def load_settings(path: Path | None, changes: Mapping[str, Any]) -> Any:
+def load_settings(path: Path | None, changes: Mapping[str, Any]) -> RunSettings:
     """Returns the settings of a YAML file, with changes, of whichever way to train it names.
 
     Args:
@@ -166,15 +82,54 @@ def load_settings(path: Path | None, changes: Mapping[str, Any]) -> Any:
     return METHODS[name].settings.load(path, changes)
 
 
-def open_run(path: Path) -> tuple[Method, Any]:
-    """Returns the run of a folder, and the way in which it trains.
+def check_run(config: RunSettings) -> None:
+    """Checks settings, as far as that can be done without a run.
 
     Raises:
-        RulesError: There is none.
+        OhHellError: They cannot be played, or one of the players is not found.
+    """
+    _load(METHODS[config.method].run_trainer).check(config)
+
+
+def begin_run(path: Path, config: RunSettings, force: bool = False) -> Run:
+    """Begins a run in a folder.
+
+    Args:
+        path: The folder.
+        config: The settings; they say how it trains.
+        force: Move aside what is there first.
+
+    Raises:
+        OhHellError: The settings cannot be played, or the folder is taken; nothing is written.
+        InUseError: Another process trains in the folder.
+    """
+    check_run(config)
+    return METHODS[config.method].folder.begin(path, config, force)
+
+
+def open_run(path: Path) -> Run:
+    """Returns the run of a folder.
+
+    Raises:
+        RulesError: There is none, or its settings are none of this version.
     """
     if not (path / CONFIG).is_file():
         raise RulesError(f"{path}: no training run here ({CONFIG} is missing)")
     if not read_settings(path / CONFIG):
         raise RulesError(f"{path / CONFIG}: is empty: it is damaged, put back what was there")
-    method = method_of(load_settings(path / CONFIG, {}))
-    return method, method.open(path)
+    return METHODS[load_settings(path / CONFIG, {}).method].folder.open(path)
+
+
+def train_run(run: Run, quiet: bool = False) -> None:
+    """Trains a run, new or interrupted, to its end; does nothing if it is finished.
+
+    Args:
+        run: The run.
+        quiet: Show nothing.
+
+    Raises:
+        OhHellError: As for ``ohhell_train.runs.trainer.train``.
+    """
+    from ohhell_train.runs.trainer import train  # needs torch, which settings alone do not
+
+    train(_load(METHODS[run.config().method].run_trainer), run, quiet)

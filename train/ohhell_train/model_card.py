@@ -33,7 +33,7 @@ from ohhell_train.bidding.report import by_deal
 from ohhell_train.evaluate import measure
 from ohhell_train.tournament.analysis.results import check_writable, unwritable
 from ohhell_train.tournament.analysis.statistics import interval
-from ohhell_train.tournament.entrants import begin, make_entrants
+from ohhell_train.tournament.entrants import begin_entrant, make_entrants
 from ohhell_train.tournament.executors import watch
 from ohhell_train.tournament.executors.processes import use_one_thread
 from ohhell_train.tournament.tables import Deals
@@ -87,7 +87,7 @@ def model_card(
     number of players and hand size; and the share of bids that it makes among copies of itself.
     Takes about a minute for each variant, and a few for a network that is asked from outside.
     """
-    if watch.is_wanted([player]):
+    if watch.is_wanted([named_player(player).spec]):
         raise typer.Exit(watch.run_again("measuring"))
     if deals < 2:
         raise RulesError(f"--deals: two or more are wanted, got {deals}")
@@ -100,7 +100,8 @@ def model_card(
     with contextlib.closing(ohhell_agents.make(spec, seed=seed)) as agent:
         tables = _tables(agent, rules, players)
         for each in itertools.chain(*tables):
-            begin(player, agent, each)  # what it cannot play is reported before anything is played
+            # What it cannot play is reported before anything is played.
+            begin_entrant(player, agent, each)
         text = written(agent, name or _name(spec), tables, Measuring(deals, seed), recipe)
     text += f"\nWritten by\n\n```\n{command}\n```\n"
     try:
@@ -137,7 +138,7 @@ class Measuring:
         """Returns the share of bids made among copies of itself, with the 95 % interval."""
         one, _ = make_entrants([("player", agent), ("field", "random")], rules, self.seed)
         deals = Deals(rules, self.seed, hand_size)
-        bids = play_bids(deals, one, None, self.deals, forecasts=False)
+        bids = play_bids(deals, one, None, self.deals, with_forecasts=False)
         mean, ends = interval(by_deal(bids, bids["bid"] == bids["tricks"]))
         assert ends is not None, "two deals or more have an interval"
         return f"{mean:.1%} ±{(ends[1] - ends[0]) / 2:.1%}"

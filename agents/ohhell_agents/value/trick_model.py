@@ -1,7 +1,7 @@
 """The heuristic player's models: two tiny networks that give a card its chance to win a trick.
 
-Both were fitted in self-play, from random play on (``ohhell heuristic``). Their weights
-are in ``heuristic.json``; what their inputs are is in ``chances.py``.
+Both were fitted in self-play, from random play on (``ohhell fit --set method=trick_model``). Their
+weights are in ``heuristic.json``; what their inputs are is in ``chances.py``.
 """
 
 from __future__ import annotations

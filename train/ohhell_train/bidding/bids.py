@@ -40,7 +40,7 @@ BIDS = np.dtype(
 
 
 def play_bids(
-    deals: Deals, one: Entrant, field: Entrant | None, count: int, forecasts: bool = True
+    deals: Deals, one: Entrant, field: Entrant | None, count: int, with_forecasts: bool = True
 ) -> Rows:
     """Plays deals as a tournament does, and returns what a player bid.
 
@@ -50,7 +50,7 @@ def play_bids(
         field: Who sits in all other seats, the player in each seat in turn; None: the player sits
             in every seat, and each deal is played once.
         count: How many deals.
-        forecasts: Whether to ask the player what it expects, if it can say.
+        with_forecasts: Whether to ask the player what it expects, if it can say.
 
     Returns:
         ``BIDS`` rows, in the order of the deals.
@@ -64,14 +64,14 @@ def play_bids(
             f"{shown(deals.episode)}"
         )
     parts = [
-        _play(deals, one, field, first, min(_AT_ONCE, count - first), forecasts)
+        _play(deals, one, field, first, min(_AT_ONCE, count - first), with_forecasts)
         for first in range(0, count, _AT_ONCE)
     ]
     return np.concatenate(parts)
 
 
 def _play(
-    deals: Deals, one: Entrant, field: Entrant | None, first: int, count: int, forecasts: bool
+    deals: Deals, one: Entrant, field: Entrant | None, first: int, count: int, with_forecasts: bool
 ) -> Rows:
     seats = deals.rules.players
     if field is None:
@@ -84,7 +84,7 @@ def _play(
     if field is not None:
         asked[:] = tables.rotation[:, np.newaxis] == np.arange(seats)
     found = tables.bids_of(asked)
-    if forecasts:
+    if with_forecasts:
         words = np.where(asked, one.word, (field or one).word)
         bidding = BidPositions(deals, tables.dealt, tables.bids, asked, tables.keys(words))
         for name, values in forecasts_of(one, bidding).items():

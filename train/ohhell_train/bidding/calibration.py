@@ -32,7 +32,7 @@ def calibration_rows(bids: Rows) -> list[dict[str, Any]]:
         "predicted", and what was "observed" with its 95 % interval "low" and "high". Chances are in
         bins of ten per cent; expected points in ten bins with about as many hands each, for all
         hand sizes and for each; of tricks there is a row for each hand size and number of tricks.
-        Nothing where the player made no forecasts.
+        Nothing where the player forecast nothing.
     """
     forecast = bids[~np.isnan(bids["worth"])]
     rows = _chances(bids[~np.isnan(bids["chance"])])

@@ -69,13 +69,13 @@ def bidding(
         Path, typer.Option(metavar="DIR", help="Folder of the files; an older report is replaced.")
     ] = Path("bidding"),
 ) -> None:
-    """Looks at a player's bidding: what it bids with which hands, what it makes, what it foretells.
+    """Looks at a player's bidding: what it bids with which hands, what it makes, what it forecasts.
 
     Writes bids.csv (by hand size, place in the bidding and bid), hands.csv (the bidding table),
     made_rates.png and tricks.png; of players that say what they expect of a bid also
     calibration.csv and calibration.png. Same options, same tables. docs/bidding.md tells more.
     """
-    if watch.is_wanted([player, field]):
+    if watch.is_wanted([named_player(player).spec, field]):
         raise typer.Exit(watch.run_again("look at the bidding"))
     checked(rules=rules, players=players, hand_size=hand_size, deals=deals, seed=seed)
     if least < 1:

@@ -1,4 +1,4 @@
-"""What a player foretells when it bids, as far as its ``explain`` tells."""
+"""What a player forecasts when it bids, as far as its ``explain`` tells."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Report:
         )
 
     def files(self) -> dict[str, str | bytes]:
-        """Returns the files by name; those about forecasts only where the player foretells."""
+        """Returns the files by name; those about forecasts only where the player forecasts."""
         settings = json.dumps(self._settings(), indent=1) + "\n"
         found: dict[str, str | bytes] = {"settings.json": settings}
         found["bids.csv"] = as_csv(bids_by_place(self.bids))
@@ -117,11 +117,11 @@ class Report:
         }
         lines = []
         for kind, (name, form) in words.items():
-            if found := calibration.mean_gap(rows, kind):
-                gap, hands = found
+            if gap_and_hands := calibration.mean_gap(rows, kind):
+                gap, hands = gap_and_hands
                 lines.append(f"{name}, of {hands:,} bids: off by {form.format(gap)} on average")
             elif kind == calibration.CHANCE and rows:
-                lines.append(f"{name}: it names none, and none follow from the expected points")
+                lines.append(f"{name}: it tells none, and none follow from the expected points")
         return lines or ["the player does not say what it expects of a bid: nothing to calibrate"]
 
 

@@ -4,5 +4,5 @@ A round: the player plays against itself; at many decisions each legal action is
 is played out by the same player on the cards as they really lie
 (``train/ohhell_train/counterfactual/rollouts.py``). Networks that correct the player's reckoning
 are fitted to what came of it, and the next round begins with the corrected player. ``config.py``
-has the settings, ``notes.py`` the labels, ``fitting.py`` the networks, ``run.py`` the rounds.
+has the settings, ``dataset.py`` the labels, ``fit.py`` the networks, ``run.py`` the rounds.
 """

@@ -34,7 +34,7 @@ _DECISIONS, _CHOICES = 64 * TABLES, 6 * 64 * TABLES
 """Room for their notes."""
 
 
-class Notes(NamedTuple):
+class AdvantageDataset(NamedTuple):
     """Labelled decisions of one phase."""
 
     situations: NDArray[np.floating]
@@ -62,9 +62,9 @@ class Notes(NamedTuple):
             np.zeros(_DECISIONS, np.int8),
         )
 
-    def compact(self, decisions: int, choices: int) -> Notes:
+    def compact(self, decisions: int, choices: int) -> AdvantageDataset:
         """Returns a copy of what is filled, in half the room: float16 is exact enough."""
-        return Notes(
+        return AdvantageDataset(
             self.situations[:decisions].astype(np.float16),
             self.tables[:decisions].copy(),
             self.choices[:choices].astype(np.float16),
@@ -74,11 +74,11 @@ class Notes(NamedTuple):
         )
 
 
-class Labelled(NamedTuple):
-    """Notes of both phases."""
+class LabelledDecisions(NamedTuple):
+    """AdvantageDataset of both phases."""
 
-    cards: Notes
-    bids: Notes
+    cards: AdvantageDataset
+    bids: AdvantageDataset
 
     @property
     def decisions(self) -> int:
@@ -87,7 +87,7 @@ class Labelled(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Field:
+class EngineOpponent:
     """Players whom the learner meets alone, at a share of the tables."""
 
     numbers: tuple[int, ...]
@@ -96,42 +96,42 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Company:
-    """Who plays: the models of all, the learner's first, and the fields that it meets."""
+class EnginePlayers:
+    """Who plays: the models of all, the learner's first, and the opponents that it meets."""
 
     models: Rows
-    fields: tuple[Field, ...] = ()
+    opponents: tuple[EngineOpponent, ...] = ()
 
 
 def label(
     config: CounterfactualConfig,
-    company: Company,
+    engine: EnginePlayers,
     number: int,
-    told: Callable[[int], None] = lambda _: None,
-) -> Labelled:
+    on_progress: Callable[[int], None] = lambda _: None,
+) -> LabelledDecisions:
     """Plays and labels until a round has its decisions; the same with any number of threads.
 
     Args:
         config: The settings of the run.
-        company: Who plays.
+        engine: Who plays.
         number: The round, for the random streams.
-        told: Called with the number of decisions so far.
+        on_progress: Called with the number of decisions so far.
 
     Raises:
         RulesError: Nothing is there to be labelled.
     """
-    cells = config.cells()
+    cells = config.table_kinds()
     seed = np.random.SeedSequence([config.seed, number, 0xC0DE]).generate_state(1, np.uint64)[0]
 
-    def part(place: int) -> Labelled:
-        return _part(config, company, cells[place % len(cells)], seed, place)
+    def part(place: int) -> LabelledDecisions:
+        return _part(config, engine, cells[place % len(cells)], seed, place)
 
-    parts: list[Labelled] = []
+    parts: list[LabelledDecisions] = []
     found = 0
     for one in _in_order(part, config.threads):
         parts.append(one)
         found += one.decisions
-        told(found)
+        on_progress(found)
         if not found and len(parts) >= max(_IN_VAIN, len(cells)):
             raise RulesError(
                 f"bids={config.bids:g}, cards={config.cards:g}: no decision was "
@@ -141,13 +141,15 @@ def label(
             break
     cards, bids = (list(notes) for notes in zip(*parts, strict=True))
     parts.clear()  # or all notes would be in memory twice
-    return Labelled(_joined(cards), _joined(bids))
+    return LabelledDecisions(_joined(cards), _joined(bids))
 
 
-def _in_order(part: Callable[[int], Labelled], threads: int) -> Iterator[Labelled]:
+def _in_order(
+    part: Callable[[int], LabelledDecisions], threads: int
+) -> Iterator[LabelledDecisions]:
     """Yields part 0, part 1 ... without end, a few of them made ahead."""
     with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Future[Labelled]] = deque()
+        waiting: deque[Future[LabelledDecisions]] = deque()
         place = 0
         try:
             while True:
@@ -160,20 +162,20 @@ def _in_order(part: Callable[[int], Labelled], threads: int) -> Iterator[Labelle
                 future.cancel()
 
 
-def _joined(parts: list[Notes]) -> Notes:
+def _joined(parts: list[AdvantageDataset]) -> AdvantageDataset:
     """Returns all notes in one; each array goes as soon as it is copied."""
     columns = list(zip(*parts, strict=True))
     parts.clear()
-    return Notes(*(np.concatenate(columns.pop(0)) for _ in Notes._fields))
+    return AdvantageDataset(*(np.concatenate(columns.pop(0)) for _ in AdvantageDataset._fields))
 
 
 def _part(
     config: CounterfactualConfig,
-    company: Company,
+    engine: EnginePlayers,
     cell: tuple[Rules, int | None],
     seed: np.uint64,
     place: int,
-) -> Labelled:
+) -> LabelledDecisions:
     """Plays and labels some tables."""
     rules, size = cell
     compiled = compile_rules(rules, "deal", size)
@@ -181,26 +183,29 @@ def _part(
     batch.seed_tables(games, seed, np.uint64(place * TABLES))
     batch.seed_tables(chooser, ~seed, np.uint64(place))
     batch.begin_all(games, compiled)
-    players = _seated(company, rules.players, np.random.default_rng([int(seed), place]))
+    players = _seated(engine, rules.players, np.random.default_rng([int(seed), place]))
     noise = config.noise
     wishes = [noise.card, noise.bid_beside, noise.bid, config.bids, config.cards, config.relative]
-    cards, bids = Notes.empty(CARD_SITUATION, CARD_CHOICE), Notes.empty(BID_SITUATION, BID_CHOICE)
+    cards, bids = (
+        AdvantageDataset.empty(CARD_SITUATION, CARD_CHOICE),
+        AdvantageDataset.empty(BID_SITUATION, BID_CHOICE),
+    )
     tables = games, new_games(1), players
     at = label_all(
-        tables, compiled, company.models, chooser, np.array(wishes), tuple(cards), tuple(bids)
+        tables, compiled, engine.models, chooser, np.array(wishes), tuple(cards), tuple(bids)
     )
-    return Labelled(cards.compact(at[0], at[1]), bids.compact(at[2], at[3]))
+    return LabelledDecisions(cards.compact(at[0], at[1]), bids.compact(at[2], at[3]))
 
 
-def _seated(company: Company, seats: int, random: np.random.Generator) -> NDArray[np.int16]:
+def _seated(engine: EnginePlayers, seats: int, random: np.random.Generator) -> NDArray[np.int16]:
     """Returns who sits where: int16 (TABLES, seats)."""
     players = np.full((TABLES, seats), HEURISTIC, np.int16)
-    shares = [field.share for field in company.fields]
+    shares = [field.share for field in engine.opponents]
     if not shares:
         return players
     drawn = random.random(TABLES)
     which = np.searchsorted(np.cumsum(shares), drawn, side="right")
-    for place, field in enumerate(company.fields):
+    for place, field in enumerate(engine.opponents):
         tables = np.flatnonzero(which == place)
         players[tables] = random.choice(np.array(field.numbers), len(tables))[:, None]
         players[tables, random.integers(seats, size=len(tables))] = HEURISTIC

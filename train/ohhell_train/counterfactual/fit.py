@@ -13,11 +13,11 @@ from torch.nn import functional as F
 
 from ohhell_agents.value.trick_model import NARROW, TABLE_WORDS, WIDE
 from ohhell_env.engine.layout import Rows
-from ohhell_train.counterfactual.config import FitSettings
-from ohhell_train.counterfactual.dataset import Notes
+from ohhell_train.counterfactual.config import RoundFitSettings
+from ohhell_train.counterfactual.dataset import AdvantageDataset
 
 
-class Minibatch(NamedTuple):
+class AdvantageBatch(NamedTuple):
     """Some labelled decisions, as a network reads them."""
 
     situations: Tensor
@@ -36,7 +36,7 @@ class Minibatch(NamedTuple):
     """float32 (decisions,), how many choices each has."""
 
 
-class Correction(nn.Module):
+class AdvantageNet(nn.Module):
     """One of the two corrections, as ``agents/ohhell_agents/value/advantage_nets.py`` works it out.
 
     Args:
@@ -56,7 +56,7 @@ class Correction(nn.Module):
         self.out = nn.Linear(NARROW, 1, bias=False)
         nn.init.zeros_(self.out.weight)  # at first, nothing is corrected
 
-    def forward(self, part: Minibatch) -> Tensor:
+    def forward(self, part: AdvantageBatch) -> Tensor:
         """Returns the corrections of all choices of some decisions, float32 in prices."""
         base = self.situation(part.situations) + self.table(part.bits)
         wide = base[part.decision] + self.choice(part.choices) + self.number(part.numbers)
@@ -88,13 +88,13 @@ class Correction(nn.Module):
             weights.copy_(torch.from_numpy(np.array(models[f"{name}_{part}"][0])))
 
 
-def fit(
-    network: Correction,
-    notes: Notes,
-    settings: FitSettings,
+def fit_advantage_net(
+    network: AdvantageNet,
+    notes: AdvantageDataset,
+    settings: RoundFitSettings,
     rate: float,
     seed: int,
-    told: Callable[[float], None] = lambda _: None,
+    on_progress: Callable[[float], None] = lambda _: None,
 ) -> float:
     """Fits a correction to labelled decisions.
 
@@ -108,7 +108,7 @@ def fit(
         settings: How to fit.
         rate: The learning rate at its highest.
         seed: Of the order of the decisions.
-        told: Called with the share of the steps that is done.
+        on_progress: Called with the share of the steps that is done.
 
     Returns:
         The mean loss of the last pass (squared prices, summed over the choices of a decision).
@@ -116,7 +116,7 @@ def fit(
     if len(notes.sizes) == 0:
         return math.nan
     optimizer = torch.optim.Adam(network.parameters(), lr=rate)
-    each = math.ceil(len(notes.sizes) / settings.minibatch)
+    each = math.ceil(len(notes.sizes) / settings.batch_size)
     steps = settings.epochs * each
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: _rise_and_fall(step, steps)
@@ -125,7 +125,7 @@ def fit(
     total = 0.0
     for epoch in range(settings.epochs):
         total = 0.0
-        for number, part in enumerate(_minibatches(notes, settings.minibatch, random)):
+        for number, part in enumerate(_batches(notes, settings.batch_size, random)):
             reckoned = part.choices[:, 0] + network(part)
             gap = _centred(reckoned - part.worth, part.decision, part.sizes)
             loss = (gap * gap).sum() / len(part.sizes)
@@ -134,7 +134,7 @@ def fit(
             optimizer.step()
             schedule.step()
             total += float(loss.detach())
-            told((epoch * each + number + 1) / steps)
+            on_progress((epoch * each + number + 1) / steps)
     return total / each
 
 
@@ -152,7 +152,9 @@ def _centred(values: Tensor, decision: Tensor, sizes: Tensor) -> Tensor:
     return values - means[decision]
 
 
-def _minibatches(notes: Notes, size: int, random: np.random.Generator) -> Iterator[Minibatch]:
+def _batches(
+    notes: AdvantageDataset, size: int, random: np.random.Generator
+) -> Iterator[AdvantageBatch]:
     sizes = notes.sizes.astype(np.int64)
     first = np.cumsum(sizes) - sizes
     order = random.permutation(len(sizes))
@@ -162,7 +164,7 @@ def _minibatches(notes: Notes, size: int, random: np.random.Generator) -> Iterat
         before = np.cumsum(many) - many
         rows = np.repeat(first[drawn] - before, many) + np.arange(many.sum())
         words = notes.tables[drawn].astype("<u8").view(np.uint8)
-        yield Minibatch(
+        yield AdvantageBatch(
             torch.from_numpy(notes.situations[drawn].astype(np.float32)),
             torch.from_numpy(np.unpackbits(words, axis=1, bitorder="little").astype(np.float32)),
             torch.from_numpy(notes.choices[rows].astype(np.float32)),

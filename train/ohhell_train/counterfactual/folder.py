@@ -23,20 +23,18 @@ from ohhell_agents.counterfactual import CounterfactualAgent
 from ohhell_agents.value.trick_model import fitted
 from ohhell_env.engine.layout import Rows
 from ohhell_env.errors import CheckpointError, OhHellError, RulesError, shown
-from ohhell_env.files import write_whole
 from ohhell_train.counterfactual.config import CounterfactualConfig
-from ohhell_train.runs.base import CONFIG, START, RunFolder, clear_left_over, metrics_table
+from ohhell_train.runs.base import START, RunFolder, clear_left_over, how_many
+from ohhell_train.runs.metrics import METRICS, Row, write_metrics
 
-METRICS, ROUNDS = "metrics.csv", "rounds"
-PAST = "past"
-"""Name of the earlier rounds among the fields."""
+ROUNDS = "rounds"
 _FREE = {"method", "rounds", "max_minutes", "threads", "report"}
 """Settings that may change while a run is interrupted: no round depends on them."""
 _LARGEST = 1e18
 """No number of a round's card is larger."""
 
 
-class CounterfactualRun(RunFolder):
+class CounterfactualRun(RunFolder[CounterfactualConfig]):
     """A folder with a run in it; see the module's docstring for what it holds."""
 
     settings = CounterfactualConfig
@@ -45,29 +43,40 @@ class CounterfactualRun(RunFolder):
         if config.start is not None:
             start_of(config.start).save(self.path / START)
 
-    def others(self, config: CounterfactualConfig) -> list[str]:
-        """Returns the names of the fields that stand outside the run."""
-        return [field.player for field in config.fields if field.player != PAST]
+    def done(self) -> str:
+        """Returns how many rounds there are, in words."""
+        rounds = len(self.rounds())
+        return how_many(rounds, "round") if rounds else ""
 
-    def check_made_with(
-        self, config: CounterfactualConfig, rounds: list[CounterfactualAgent]
-    ) -> None:
+    def finished(self) -> bool:
+        """Returns whether all rounds are there."""
+        return len(self.rounds()) >= self.config().rounds
+
+    def summary(self) -> str:
+        """Returns what the run did, in a few words."""
+        rounds = [player.about for player in self.rounds()]
+        if not rounds:
+            return "No round was played"
+        decisions = sum(about["decisions"] for about in rounds)
+        minutes, cpu = rounds[-1]["seconds"] / 60, rounds[-1]["cpu_seconds"] / 60
+        return (
+            f"Trained on {decisions:,} labelled decisions of {self.done()} in {minutes:.1f} "
+            f"minutes ({cpu:.1f} of the processor)"
+        )
+
+    def check_rounds(self, config: CounterfactualConfig, rounds: list[CounterfactualAgent]) -> None:
         """Checks that the rounds were made with the settings of the run as they are now.
 
         Raises:
-            CheckpointError: They were not: what comes after them would be no run of one recipe.
+            CheckpointError: They were not.
         """
-        now = made_with(config)
         for number, player in enumerate(rounds, 1):
             then = player.about.get("made_with")
-            if not isinstance(then, dict):  # an older version did not write it down
-                continue
-            changed = [name for name, value in now.items() if then.get(name) != value]
-            if changed:
-                raise CheckpointError(
-                    f"{self.path / CONFIG}: {', '.join(changed)} changed since round {number} was "
-                    "played; put back what was there, or begin the run anew"
-                )
+            self.check_unchanged(
+                then if isinstance(then, dict) else {},
+                made_with(config),
+                f"round {number} was played",
+            )
 
     def start(self, config: CounterfactualConfig) -> Rows:
         """Returns the models that the run begins with, a copy in its own folder.
@@ -113,7 +122,7 @@ class CounterfactualRun(RunFolder):
         if not players:
             return
         rows = [player.about for player in players]
-        write_whole(self.path / METRICS, metrics_table([_flat(row) for row in rows]))
+        write_metrics(self.path / METRICS, [metrics_of(row) for row in rows])
         best = max(range(len(rows)), key=lambda place: _total(rows[place]))
         players[best].save(self.path / "best")
         players[-1].save(self.path / "last")
@@ -157,12 +166,17 @@ def _is_plain_number(value: Any) -> bool:
 
 
 def _total(about: dict[str, Any]) -> float:
-    return sum(float(ends[0]) for ends in about.get("scores", {}).values())
+    """Returns by how much a player was better than all fields; unmeasured: never."""
+    scores = about["scores"]
+    return sum(float(ends[0]) for ends in scores.values()) if scores else float("-inf")
 
 
-def _flat(about: dict[str, Any]) -> dict[str, Any]:
+def metrics_of(about: dict[str, Any]) -> Row:
     """Returns what is known of a round as one row."""
-    row = {name: value for name, value in about.items() if isinstance(value, int | float | None)}
-    for name, (mean, low, high) in about.get("scores", {}).items():
-        row |= {f"over_{name}": mean, f"over_{name}_low": low, f"over_{name}_high": high}
+    row: Row = {
+        name: value for name, value in about.items() if isinstance(value, int | float | None)
+    }
+    for name, (mean, low, high) in about["scores"].items():
+        column = f"over_{name.replace(',', ';')}"
+        row |= {column: mean, f"{column}_low": low, f"{column}_high": high}
     return row

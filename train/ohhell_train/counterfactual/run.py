@@ -1,18 +1,13 @@
-"""The rounds of counterfactual self-play: label, fit, measure, save; interruptible anywhere."""
+"""The rounds of counterfactual self-play: label, fit, measure, save."""
 
 from __future__ import annotations
 
 import math
-import sys
-import time
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 import ohhell_agents
 from ohhell_agents.counterfactual import CounterfactualAgent
@@ -29,177 +24,164 @@ from ohhell_env.errors import OhHellError, RulesError, shown
 from ohhell_env.rules import Rules
 from ohhell_env.rules.schedule import hand_sizes
 from ohhell_train.counterfactual.config import METHOD, CounterfactualConfig
-from ohhell_train.counterfactual.dataset import Company, Field, Notes, label
-from ohhell_train.counterfactual.fit import Correction, fit
-from ohhell_train.counterfactual.folder import PAST, CounterfactualRun, made_with, start_of
-from ohhell_train.evaluate import Difference, averaged, check_fields, measure, warn_of_faults
+from ohhell_train.counterfactual.dataset import (
+    AdvantageDataset,
+    EngineOpponent,
+    EnginePlayers,
+    label,
+)
+from ohhell_train.counterfactual.fit import AdvantageNet, fit_advantage_net
+from ohhell_train.counterfactual.folder import (
+    CounterfactualRun,
+    made_with,
+    metrics_of,
+    start_of,
+)
+from ohhell_train.evaluate import Difference, check_fields
+from ohhell_train.runs.metrics import Row
+from ohhell_train.runs.trainer import Trainer
+from ohhell_train.settings import PAST
 
 _SIZES = {
     "card": (CARD_SITUATION, CARD_CHOICE, BID_BASE),
     "bid": (BID_SITUATION, BID_CHOICE, NUM_BIDS),
 }
-"""Of the networks, see ``Correction``."""
+"""Of the networks, see ``AdvantageNet``."""
 
 
-def train(run: CounterfactualRun, quiet: bool = False) -> list[CounterfactualAgent]:
-    """Trains a run, new or interrupted, to its end; returns the players of its rounds.
+class CounterfactualTrainer(Trainer[CounterfactualConfig]):
+    """A run of counterfactual self-play while it trains.
 
     A round depends on the settings and on the player before it alone, so a run that was stopped
     anywhere goes on with the round that was lost, and ends as an unbroken one.
-
-    Args:
-        run: The folder of the run.
-        quiet: Show no progress.
-
-    Raises:
-        InUseError: Another process trains in the same folder.
-        CheckpointError: The settings, or the players of the fields, are others than those of the
-            rounds that are done.
-    """
-    config = run.config()
-    with run.lock(), torch.random.fork_rng(devices=[]):
-        torch.set_num_threads(1)  # with others on the machine, two threads are slower than one
-        done = run.rounds()
-        run.check_made_with(config, done)
-        if len(done) < config.rounds:
-            run.check_others(config)
-        run.write_derived()
-        began = time.monotonic() - (float(done[-1].about["seconds"]) if done else 0.0)
-        with _progress(quiet) as progress:
-            task = progress.add_task("", total=config.rounds, completed=len(done))
-            while len(done) < config.rounds and not _late(config, began):
-                done.append(_Round(run, config, done, progress, task).play(began))
-                run.save_round(len(done), done[-1])
-                progress.update(task, description="", completed=len(done))
-                _say(progress, done[-1])
-    return done
-
-
-def _late(config: CounterfactualConfig, began: float) -> bool:
-    limit = config.max_minutes
-    return limit is not None and time.monotonic() - began >= 60 * limit
-
-
-def _progress(quiet: bool) -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("round {task.completed:.1f} of {task.total}"),
-        TimeRemainingColumn(),
-        console=Console(file=sys.stdout),
-        disable=quiet,
-    )
-
-
-def _say(progress: Progress, player: CounterfactualAgent) -> None:
-    if not progress.disable:
-        about = player.about
-        fields = ", ".join(f"{name} {Difference(*ends)}" for name, ends in about["scores"].items())
-        text = f"round {about['round']}: points a deal over {fields}"
-        progress.console.print(text, highlight=False, soft_wrap=True)
-
-
-class _Round:
-    """One round of a run.
-
-    Args:
-        run: The folder of the run.
-        config: Its settings.
-        done: The players of the rounds before.
-        progress: Where progress is shown.
-        task: The bar.
     """
 
-    def __init__(
-        self,
-        run: CounterfactualRun,
-        config: CounterfactualConfig,
-        done: list[CounterfactualAgent],
-        progress: Progress,
-        task: TaskID,
-    ) -> None:
-        self.run, self.config, self.progress, self.task = run, config, progress, task
-        self.done = done
-        self.number = len(done) + 1
+    run: CounterfactualRun
+    unit: ClassVar[str] = "round"
 
-    def play(self, began: float) -> CounterfactualAgent:
-        """Returns the player of the round."""
+    @classmethod
+    def check(cls, config: CounterfactualConfig) -> None:
+        """Checks all of the settings that can be checked without a run.
+
+        Raises:
+            OhHellError: They cannot be played, or one of the players is not found.
+        """
+        cells = config.table_kinds()
+        for rules, size in cells:
+            try:
+                compile_rules(rules, "deal", size)
+            except OhHellError as error:
+                raise RulesError(
+                    f"hand_size={size}: {error}" if size else f"rules: {error}"
+                ) from None
+        if config.bids == 0 and all(set(_sizes(rules, size)) == {1} for rules, size in cells):
+            raise RulesError("bids=0: in deals of one card there is nothing else to learn")
+        learner = fitted() if config.start is None else start_of(config.start).models
+        _players(config, learner, [])
+        check_fields(config.report.fields, [rules for rules, _ in cells], config.report.seed)
+
+    def restore(self) -> None:
+        """Takes up the rounds that are done.
+
+        Raises:
+            CheckpointError: One is damaged, or was played with other settings.
+        """
+        self.rounds = self.run.rounds()
+        self.run.check_rounds(self.config, self.rounds)
+        self.run.write_derived()
+        if self.rounds:
+            about = self.rounds[-1].about
+            self.clock.start(about["seconds"], about["cpu_seconds"])
+
+    @property
+    def done(self) -> int:
+        """How many rounds are done."""
+        return len(self.rounds)
+
+    def finished(self) -> bool:
+        """Returns whether that is all of them."""
+        return self.done >= self.config.rounds
+
+    def step(self) -> bool:
+        """Plays a round: labels decisions and fits both networks to them."""
         config = self.config
-        cpu = time.process_time()
-        before = self.done[-1].models if self.done else self.run.start(config)
+        before = self.rounds[-1].models if self.rounds else self.run.start(config)
         self._show("playing", 0.0)
-        notes = label(config, _company(config, before, self.done), self.number, self._labelled)
+        players = _players(config, before, self.rounds)
+        dataset = label(config, players, self.done + 1, self._labelled)
         models = _copy(before)
-        losses = {
-            "card_loss": self._fit(models, "card", notes.cards, 0.5),
-            "bid_loss": self._fit(models, "bid", notes.bids, 0.8),
-        }
-        self._show("measuring", 0.9)
         about: dict[str, Any] = {
             "method": METHOD,
             "made_with": made_with(config),
-            "round": self.number,
-            "decisions": notes.decisions,
-            "bids": len(notes.bids.sizes),
-            **losses,
-            "scores": self._measured(CounterfactualAgent(models)),
+            "round": self.done + 1,
+            "decisions": dataset.decisions,
+            "bids": len(dataset.bids.sizes),
+            "card_loss": self._fit(models, "card", dataset.cards, 0.5),
+            "bid_loss": self._fit(models, "bid", dataset.bids, 0.8),
         }
-        earlier = self.done[-1].about if self.done else {}
-        about["cpu_seconds"] = round(earlier.get("cpu_seconds", 0) + time.process_time() - cpu, 1)
-        about["seconds"] = round(time.monotonic() - began, 1)
-        about["rules"] = sorted({rules.name for rules, _ in config.cells()})
-        about["players"] = sorted({rules.players for rules, _ in config.cells()})
-        return CounterfactualAgent(models, about)
+        self._show("measuring", 0.9)
+        self.rounds.append(CounterfactualAgent(models, about))
+        return True
 
-    def _fit(self, models: Rows, name: str, notes: Notes, done: float) -> float | None:
+    def player(self) -> CounterfactualAgent:
+        """Returns the player of the newest round."""
+        return CounterfactualAgent(self.rounds[-1].models)
+
+    def deals(self) -> int:
+        """Returns how many deals a measurement has at each kind of table: they share them."""
+        return max(2, self.config.report.deals // len(self.config.table_kinds()))
+
+    def save(self, found: Mapping[str, Difference]) -> Row:
+        """Saves the player of a round, with what is known of it."""
+        kinds = self.config.table_kinds()
+        about = self.rounds[-1].about | {
+            "scores": {
+                name: [round(end, 4) for end in (one.mean, one.low, one.high)]
+                for name, one in found.items()
+            },
+            "cpu_seconds": round(self.clock.cpu_seconds, 1),
+            "seconds": round(self.clock.seconds, 1),
+            "rules": sorted({rules.name for rules, _ in kinds}),
+            "players": sorted({rules.players for rules, _ in kinds}),
+        }
+        self.rounds[-1] = CounterfactualAgent(self.rounds[-1].models, about)
+        self.run.save_round(self.done, self.rounds[-1])
+        self.show("", self.done, self.config.rounds)
+        return metrics_of(about)
+
+    def _fit(
+        self, models: Rows, name: str, dataset: AdvantageDataset, share: float
+    ) -> float | None:
         """Fits one of the networks; returns its loss, None where there was nothing to learn."""
-        torch.manual_seed(self.config.seed * 1000 + self.number)
-        network, settings = Correction(*_SIZES[name]), self.config.fit
+        seed = self.config.seed * 1000 + self.done + 1
+        torch.manual_seed(seed)
+        network, settings = AdvantageNet(*_SIZES[name]), self.config.fit
         rate = settings.learning_rate
         if models[f"{name}_out"].any():  # fitted before; all zeros would never move again
             network.take(models, name)
             rate = settings.later_learning_rate
-        self._show(f"fitting {name}s", done)
-        seed = self.config.seed * 1000 + self.number
-        loss = fit(network, notes, settings, rate, seed)
+        self._show(f"fitting {name}s", share)
+        loss = fit_advantage_net(network, dataset, settings, rate, seed)
         network.put(models, name)
         return None if math.isnan(loss) else round(loss, 5)
-
-    def _measured(self, player: CounterfactualAgent) -> dict[str, list[float]]:
-        """Returns the difference to each field over all tables of the run, mean and interval."""
-        report, cells = self.config.report, self.config.cells()
-        deals = max(2, report.deals // len(cells))
-        scores: dict[str, list[float]] = {}
-        for field in report.against:
-            with ohhell_agents.make(field, report.seed) as other:
-                one = averaged(
-                    [
-                        measure(player, other, rules, deals, report.seed, size)
-                        for rules, size in cells
-                    ]
-                )
-            warn_of_faults(field, one)
-            scores[field] = [round(end, 4) for end in (one.mean, one.low, one.high)]
-        return scores
 
     def _labelled(self, decisions: int) -> None:
         self._show("playing", 0.5 * min(decisions / self.config.decisions, 1.0))
 
-    def _show(self, doing: str, part: float) -> None:
-        done = self.number - 1 + part
-        self.progress.update(self.task, description=doing, completed=done)
+    def _show(self, doing: str, share: float) -> None:
+        self.show(doing, self.done + share, self.config.rounds)
 
 
 def _copy(models: Rows) -> Rows:
     return engine_rows(models.view(np.ndarray).copy())
 
 
-def _company(
+def _players(
     config: CounterfactualConfig, learner: Rows, done: list[CounterfactualAgent]
-) -> Company:
+) -> EnginePlayers:
     """Returns who plays in a round: the learner, and those that it meets."""
-    stack, fields = [learner], list[Field]()
-    for wish in config.fields:
+    stack, fields = [learner], list[EngineOpponent]()
+    for wish in config.opponents:
         players = done[:-1] or done if wish.player == PAST else [_met(wish.player)]
         numbers: list[int] = []
         for player in players:
@@ -210,54 +192,25 @@ def _company(
             numbers.append(HEURISTIC + len(stack))
             stack.append(player.models)  # type: ignore[attr-defined]
         if numbers:  # before the second round there is no past
-            fields.append(Field(tuple(numbers), wish.share))
+            fields.append(EngineOpponent(tuple(numbers), wish.share))
     models = np.concatenate([rows.view(np.ndarray) for rows in stack])
-    return Company(engine_rows(models), tuple(fields))
+    return EnginePlayers(engine_rows(models), tuple(fields))
 
 
 def _met(name: str) -> ohhell_agents.Agent:
     try:
         return ohhell_agents.make(name, seed=0)
     except OhHellError as error:
-        raise RulesError(f"fields: {error}") from None
+        raise RulesError(f"opponents: {error}") from None
 
 
 def _check_lives_inside(name: str, player: ohhell_agents.Agent) -> None:
     if player.engine_player != HEURISTIC:
         raise RulesError(
-            f"fields: {shown(name)} does not live in the engine; heuristic, random, past or a "
+            f"opponents: {shown(name)} does not live in the engine; heuristic, random, past or a "
             "checkpoint of counterfactual self-play can be met"
         )
 
 
-def check_settings(config: CounterfactualConfig) -> None:
-    """Checks all of the settings that can be checked without a run.
-
-    Raises:
-        OhHellError: They cannot be played.
-    """
-    cells = config.cells()
-    for rules, size in cells:
-        try:
-            compile_rules(rules, "deal", size)
-        except OhHellError as error:
-            raise RulesError(f"hand_size={size}: {error}" if size else f"rules: {error}") from None
-    if config.bids == 0 and all(set(_sizes(rules, size)) == {1} for rules, size in cells):
-        raise RulesError("bids=0: in deals of one card there is nothing else to learn")
-    learner = fitted() if config.start is None else start_of(config.start).models
-    _company(config, learner, [])
-    check_fields(config.report.against, [rules for rules, _ in cells], config.report.seed)
-
-
 def _sizes(rules: Rules, size: int | None) -> Sequence[int]:
     return hand_sizes(rules) if size is None else [size]
-
-
-def begin(path: Path, config: CounterfactualConfig, force: bool = False) -> CounterfactualRun:
-    """Begins a run in a folder; with ``force``, what is there is moved aside first.
-
-    Raises:
-        OhHellError: The settings cannot be played, or the folder is taken; nothing is written.
-    """
-    check_settings(config)
-    return CounterfactualRun.begin(path, config, force)

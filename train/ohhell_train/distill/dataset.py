@@ -15,7 +15,7 @@ from torch import Tensor
 from ohhell_env.observation import Layout
 
 
-class Minibatch(NamedTuple):
+class DistillBatch(NamedTuple):
     """Some decisions, as they are fitted."""
 
     views: Tensor
@@ -31,7 +31,7 @@ class Minibatch(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Lessons:
+class DistillDataset:
     """Decisions; of the views only what is not zero is kept, which is one value in ten."""
 
     sizes: NDArray[np.uint16]
@@ -74,7 +74,7 @@ class Lessons:
         )
 
     @classmethod
-    def joined(cls, parts: Sequence[Lessons]) -> Self:
+    def joined(cls, parts: Sequence[DistillDataset]) -> Self:
         """Returns the decisions of several parts, one after the other."""
         return cls(
             **{name: np.concatenate([getattr(part, name) for part in parts]) for name in NAMES}
@@ -89,7 +89,7 @@ class Lessons:
         sizes = self.sizes.astype(np.int64)
         return np.cumsum(sizes) - sizes
 
-    def minibatch(self, rows: NDArray[np.int64], layout: Layout) -> Minibatch:
+    def batch(self, rows: NDArray[np.int64], layout: Layout) -> DistillBatch:
         """Returns some of the decisions, views and masks written out.
 
         Args:
@@ -102,7 +102,7 @@ class Lessons:
         views = np.zeros((len(rows), layout.length), np.int8)
         views[np.repeat(np.arange(len(rows)), sizes), self.places[entries]] = self.values[entries]
         masks = np.unpackbits(self.legal[rows], axis=1, count=layout.num_actions)
-        return Minibatch(
+        return DistillBatch(
             torch.from_numpy(views),
             torch.from_numpy(masks),
             torch.from_numpy(self.chosen[rows].astype(np.int64)),
@@ -111,4 +111,4 @@ class Lessons:
         )
 
 
-NAMES = tuple(field.name for field in fields(Lessons))
+NAMES = tuple(field.name for field in fields(DistillDataset))

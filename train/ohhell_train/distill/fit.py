@@ -1,4 +1,4 @@
-"""Fitting a student to lessons, epoch by epoch; between two epochs everything can be saved."""
+"""StudentFit a student to dataset, epoch by epoch; between two epochs everything can be saved."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from ohhell_agents.nn.checkpoint import Checkpoint
 from ohhell_agents.nn.network import Network
 from ohhell_env.observation import layout_of
 from ohhell_train.distill.config import DistillConfig
-from ohhell_train.distill.dataset import Lessons, Minibatch
+from ohhell_train.distill.dataset import DistillBatch, DistillDataset
 from ohhell_train.distill.student import Losses, Student
-from ohhell_train.ppo.learner import DivergedError
+from ohhell_train.runs.trainer import DivergedError
 
 _CHUNK = 4096
 """Decisions that are looked at together where nothing is fitted."""
 
 
-class Fitting:
+class StudentFit:
     """A student, its optimiser, and how far they are.
 
     Args:
         config: The settings.
-        lessons: The decisions to learn from.
+        dataset: The decisions to learn from.
         held_out: Others, to see how well it does on decisions that it did not learn from.
         start: What the network begins as; None: it begins from nothing.
     """
@@ -34,20 +34,20 @@ class Fitting:
     def __init__(
         self,
         config: DistillConfig,
-        lessons: Lessons,
-        held_out: Lessons,
+        dataset: DistillDataset,
+        held_out: DistillDataset,
         start: Network | None = None,
     ) -> None:
-        self.config, self.lessons, self.held_out = config, lessons, held_out
-        self.rules, fit = config.resolved_rules(), config.fit
-        self.layout = layout_of(self.rules, config.layout, config.hand_size)
+        self.config, self.dataset, self.held_out = config, dataset, held_out
+        (self.rules, self.hand_size), fit = config.table_kinds()[0], config.fit
+        self.layout = layout_of(self.rules, config.layout, self.hand_size)
         torch.manual_seed(config.seed)
         network = Network(self.layout, config.network.hidden, rules=self.rules)
         if start is not None:
             network.load_state_dict(start.state_dict())
         self.student = Student(network, fit.hands_weight > 0)
         self.optimizer = torch.optim.Adam(self.student.parameters(), lr=fit.learning_rate)
-        self.steps = -(-len(lessons) // fit.minibatch)
+        self.steps = -(-len(dataset) // fit.batch_size)
         """Of the optimiser in an epoch."""
         total = max(fit.epochs * self.steps, 3)
         self.schedule = torch.optim.lr_scheduler.OneCycleLR(
@@ -66,35 +66,37 @@ class Fitting:
     def checkpoint(self) -> Checkpoint:
         """Returns what is saved of the student: its network, and what that was trained for."""
         config = self.config
-        return Checkpoint(self.network, self.rules, config.layout, config.hand_size)
+        return Checkpoint(self.network, self.rules, config.layout, self.hand_size)
 
-    def epoch(self, number: int, told: Callable[[int], None] = lambda _: None) -> dict[str, float]:
-        """Goes through the lessons once, in an order of its own; returns what there is to note.
+    def epoch(
+        self, number: int, on_progress: Callable[[int], None] = lambda _: None
+    ) -> dict[str, float]:
+        """Goes through the dataset once, in an order of its own; returns what there is to note.
 
         Args:
             number: Which epoch, counted from 1 on; its order depends on that and the seed alone.
-            told: Called with the number of decisions gone through.
+            on_progress: Called with the number of decisions gone through.
 
         Raises:
             DivergedError: The numbers went out of hand.
         """
         order = np.random.default_rng([self.config.seed, 0xF17, number]).permutation(
-            len(self.lessons)
+            len(self.dataset)
         )
         totals = np.zeros(len(Losses._fields))
         seen = 0
         for rows in np.array_split(order, self.steps):
-            losses = self._step(self.lessons.minibatch(rows, self.layout))
+            losses = self._step(self.dataset.batch(rows, self.layout))
             totals += [float(loss) for loss in losses]
             if not np.isfinite(totals).all():
                 raise self._diverged(number)
             seen += len(rows)
-            told(seen)
+            on_progress(seen)
         means = zip(Losses._fields, totals / self.steps, strict=True)
         row = {f"{name}_loss": float(mean) for name, mean in means}
         return row | self._on_held_out()
 
-    def _step(self, part: Minibatch) -> tuple[Tensor, ...]:
+    def _step(self, part: DistillBatch) -> tuple[Tensor, ...]:
         losses, _, _ = self.student.losses(part)
         # Policy and critic share nothing, and Adam takes no notice of the size of a loss: they
         # need no weights.
@@ -128,10 +130,10 @@ class Fitting:
             "held_out_explained_variance": 1 - off / size / spread if spread > 0 else 0.0,
         }
 
-    def _chunks(self) -> Iterator[Minibatch]:
+    def _chunks(self) -> Iterator[DistillBatch]:
         rows = np.arange(len(self.held_out))
         for start in range(0, len(rows), _CHUNK):
-            yield self.held_out.minibatch(rows[start : start + _CHUNK], self.layout)
+            yield self.held_out.batch(rows[start : start + _CHUNK], self.layout)
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Returns all that is needed to go on from here: tensors by name, and plain data."""

@@ -31,27 +31,23 @@ from ohhell_agents.checkpoint_io import WHOLE
 from ohhell_agents.nn.checkpoint import load_checkpoint, save_checkpoint
 from ohhell_agents.nn.network import Network
 from ohhell_env.errors import CheckpointError
-from ohhell_env.files import write_whole
 from ohhell_train.distill.config import DistillConfig
-from ohhell_train.distill.dataset import NAMES, Lessons
-from ohhell_train.distill.files import read_arrays, write_arrays
-from ohhell_train.distill.fit import Fitting
-from ohhell_train.ppo.folder import checkpoint_in, start_of
-from ohhell_train.runs.base import CONFIG, START, RunFolder, clear_left_over, metrics_table
+from ohhell_train.distill.dataset import NAMES, DistillDataset
+from ohhell_train.distill.fit import StudentFit
+from ohhell_train.runs.base import CONFIG, START, RunFolder, clear_left_over, how_many
+from ohhell_train.runs.metrics import METRICS, Row, number_in, write_metrics
+from ohhell_train.runs.network import checkpoint_in, start_network
+from ohhell_train.runs.state import read_arrays, write_arrays
 
-METRICS, STATE, GAMES, EPOCHS = "metrics.csv", "state.safetensors", "games", "epochs"
-_PLAYED_WITH = {"rules", "players", "hand_size", "layout", "seed", "teacher", "noise", "guests"}
+STATE, GAMES, EPOCHS = "state.safetensors", "games", "epochs"
+_PLAYED_WITH = {"rules", "players", "hand_size", "layout", "seed", "teacher", "noise", "opponents"}
 """Settings that the games depend on."""
 _FITTED_WITH = _PLAYED_WITH | {"decisions", "start", "network", "fit"}
 """Settings that the fit depends on."""
 _FIT_ANEW = f"move {STATE} elsewhere to have the epochs fitted again"
 
 
-Row = dict[str, float]
-"""The metrics of an epoch."""
-
-
-class DistillRun(RunFolder):
+class DistillRun(RunFolder[DistillConfig]):
     """A folder with a run in it; see the module's docstring for what it holds."""
 
     settings = DistillConfig
@@ -60,9 +56,27 @@ class DistillRun(RunFolder):
         if config.start is not None:
             save_checkpoint(self.path / START, checkpoint_in(Path(config.start), WHOLE))
 
-    def others(self, config: DistillConfig) -> list[str]:
-        """Returns the names of the guests; the teacher stands in each part of the games."""
-        return list(config.guests)
+    def done(self) -> str:
+        """Returns how many epochs, or else parts of the games, are kept, in words."""
+        epochs, parts = len(self.rows()), self.parts()
+        if epochs:
+            return how_many(epochs, "epoch")
+        return f"{how_many(parts, 'part')} of the games" if parts else ""
+
+    def finished(self) -> bool:
+        """Returns whether all epochs are fitted."""
+        return len(self.rows()) >= self.config().fit.epochs
+
+    def summary(self) -> str:
+        """Returns what the run did, in a few words."""
+        config, rows = self.config(), self.rows()
+        if not rows:
+            return "No epoch was fitted"
+        minutes, cpu = number_in(rows[-1], "seconds") / 60, number_in(rows[-1], "cpu_seconds") / 60
+        return (
+            f"Fitted to {config.decisions:,} decisions of {config.teacher} in {minutes:.1f} "
+            f"minutes ({cpu:.1f} of the processor)"
+        )
 
     def start(self, config: DistillConfig) -> Network | None:
         """Returns what the network of the run begins as, from the copy in its own folder.
@@ -70,7 +84,10 @@ class DistillRun(RunFolder):
         Raises:
             CheckpointError: The copy is broken, or of another shape.
         """
-        return None if config.start is None else start_of(config.as_ppo(), self.path / START)
+        if config.start is None:
+            return None
+        folder, kind = self.path / START, config.table_kinds()[0]
+        return start_network(folder, kind, config.layout, config.network.hidden)
 
     def parts(self) -> int:
         """Returns how many parts of the games are there, from part 0 on."""
@@ -82,12 +99,12 @@ class DistillRun(RunFolder):
     def _part(self, number: int) -> Path:
         return self.path / GAMES / f"{number}.safetensors"
 
-    def save_part(self, number: int, lessons: Lessons, about: Mapping[str, Any]) -> None:
+    def save_part(self, number: int, dataset: DistillDataset, about: Mapping[str, Any]) -> None:
         """Writes a part of the games; ``about`` is plain data that tells how it was played."""
         notes = {**about, "part": number, "played_with": self._made_with(_PLAYED_WITH)}
-        write_arrays(self._part(number), lessons.arrays(), json.dumps(notes))
+        write_arrays(self._part(number), dataset.arrays(), json.dumps(notes))
 
-    def load_part(self, number: int) -> tuple[Lessons, dict[str, Any]]:
+    def load_part(self, number: int) -> tuple[DistillDataset, dict[str, Any]]:
         """Returns a part of the games, and what is known of it.
 
         Raises:
@@ -101,7 +118,7 @@ class DistillRun(RunFolder):
             raise CheckpointError(
                 f"{file}: is part {then}; move it elsewhere to have it played again"
             )
-        return Lessons(**{name: arrays[name] for name in NAMES}), notes
+        return DistillDataset(**{name: arrays[name] for name in NAMES}), notes
 
     def check_teacher(self, number: int, teacher: str, first: str) -> None:
         """Checks that a part was played by the same teacher as the parts before it.
@@ -122,17 +139,11 @@ class DistillRun(RunFolder):
         return self.config().resolved().model_dump(mode="json")
 
     def _made_with(self, names: set[str]) -> dict[str, Any]:
-        return {name: self._plain[name] for name in names}
+        return {name: self._plain[name] for name in sorted(names)}
 
     def _check(self, file: Path, then: Mapping[str, Any], names: set[str]) -> None:
-        now = self._made_with(names)
-        changed = sorted(name for name in names if then.get(name) != now[name])
-        if changed:
-            raise CheckpointError(
-                f"{self.path / CONFIG}: {', '.join(changed)} changed since "
-                f"{file.relative_to(self.path)} was written; put back what was there, or begin the "
-                "run anew"
-            )
+        since = f"{file.relative_to(self.path)} was written"
+        self.check_unchanged(then, self._made_with(names), since)
 
     def rows(self) -> list[Row]:
         """Returns the metrics of the epochs that are done, in order.
@@ -142,7 +153,7 @@ class DistillRun(RunFolder):
         """
         return self._read_state()[1] if (self.path / STATE).exists() else []
 
-    def restore(self, fitting: Fitting) -> None:
+    def restore(self, fitting: StudentFit) -> None:
         """Brings a new fitting to the saved state, if there is one.
 
         Raises:
@@ -166,7 +177,7 @@ class DistillRun(RunFolder):
         tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
         return tensors, notes["rows"], notes["schedule"]
 
-    def save_epoch(self, fitting: Fitting, rows: list[Row]) -> None:
+    def save_epoch(self, fitting: StudentFit, rows: list[Row]) -> None:
         """Writes the player of an epoch, the state after it, and what follows from them.
 
         Args:
@@ -191,7 +202,7 @@ class DistillRun(RunFolder):
         """Writes the metrics and the players that are chosen among the epochs."""
         if not rows:
             return
-        write_whole(self.path / METRICS, metrics_table(rows))
+        write_metrics(self.path / METRICS, rows)
         totals = [_total(row) for row in rows]
         for name, number in (("best", totals.index(max(totals))), ("last", len(totals) - 1)):
             try:
@@ -202,8 +213,10 @@ class DistillRun(RunFolder):
         clear_left_over(self.path, self.path / EPOCHS)
 
 
-def _total(row: Mapping[str, float]) -> float:
+def _total(row: Row) -> float:
     """Returns by how much the player of an epoch was better than all fields; unmeasured: never."""
     ends = ("_low", "_high")
-    means = [row[name] for name in row if name.startswith("over_") and not name.endswith(ends)]
-    return sum(means) if means else float("-inf")
+    names = [name for name in row if name.startswith("over_") and not name.endswith(ends)]
+    if not names or any(row[name] == "" for name in names):
+        return float("-inf")
+    return sum(number_in(row, name) for name in names)

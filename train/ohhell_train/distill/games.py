@@ -1,4 +1,4 @@
-"""Games of a teacher: it sits in every seat, or beside guests, and what it chooses is noted.
+"""Games of a teacher: it sits in every seat, or beside opponents, and what it chooses is noted.
 
 Tables are played side by side in parts. A part depends on the settings and on its number alone, so
 a run that was stopped plays the part again that was lost.
@@ -16,9 +16,9 @@ from ohhell_env.actions import BID_BASE
 from ohhell_env.envs.batched import BatchedOhHell
 from ohhell_env.errors import RulesError, shown
 from ohhell_train.distill.config import DistillConfig, NoiseSettings
-from ohhell_train.distill.dataset import Lessons
+from ohhell_train.distill.dataset import DistillDataset
 from ohhell_train.ppo.rollout import points_scale
-from ohhell_train.tournament.entrants import Entrant, begin
+from ohhell_train.tournament.entrants import Entrant, begin_entrant
 
 TABLES = 512
 """Tables of a part; each plays one deal."""
@@ -27,18 +27,18 @@ _TEACHER = 0
 Ints = NDArray[np.int64]
 
 
-def invited(config: DistillConfig) -> list[Entrant]:
-    """Returns the teacher, then the guests, each told the rules.
+def make_players(config: DistillConfig) -> list[Entrant]:
+    """Returns the teacher, then the opponents, each told the rules.
 
     Raises:
         OhHellError: One of them is not found, or cannot play at these tables.
     """
     tables, players = _tables(config, 0, 1), list[Entrant]()
     try:
-        for name in (config.teacher, *config.guests):
+        for name in (config.teacher, *config.opponent_names()):
             made = ohhell_agents.make(name, config.seed)
             players.append(Entrant.of(name, made, ours=True))
-            begin(name, made, tables.rules)
+            begin_entrant(name, made, tables.rules)
             _asked(players[-1], tables, np.zeros(1, np.int64), np.zeros(1, np.uint64))
     except BaseException:
         close(players)
@@ -47,12 +47,13 @@ def invited(config: DistillConfig) -> list[Entrant]:
 
 
 def _tables(config: DistillConfig, part: int, number: int) -> BatchedOhHell:
+    rules, hand_size = config.table_kinds()[0]
     tables = BatchedOhHell(
         number,
-        config.resolved_rules(),
+        rules,
         seed=int(_chance(config.seed).integers(2**63)),
         layout=config.layout,
-        hand_size=config.hand_size,
+        hand_size=hand_size,
         first_table=part * TABLES,
     )
     tables.reset()
@@ -83,15 +84,15 @@ def play(
     config: DistillConfig,
     players: list[Entrant],
     part: int,
-    told: Callable[[int], None] = lambda _: None,
-) -> Lessons:
+    on_progress: Callable[[int], None] = lambda _: None,
+) -> DistillDataset:
     """Plays a deal at each table of a part; returns the teacher's decisions.
 
     Args:
         config: The settings.
-        players: As ``invited`` returns them.
+        players: As ``make_players`` returns them.
         part: Which part.
-        told: Called with the number of decisions so far.
+        on_progress: Called with the number of decisions so far.
 
     Raises:
         RulesError: One of the players makes a mistake.
@@ -102,7 +103,7 @@ def play(
     every = np.arange(TABLES)
     going = np.ones(TABLES, np.bool_)
     worth = np.zeros(sitting.shape, np.float32)
-    notes, noted = list[Lessons](), list[tuple[Ints, Ints]]()
+    notes, noted = list[DistillDataset](), list[tuple[Ints, Ints]]()
     while going.any():
         actions = tables.action_masks.argmax(axis=1)
         choice = going & (tables.action_masks.sum(axis=1, dtype=np.int64) > 1)
@@ -114,7 +115,7 @@ def play(
             if place == _TEACHER:
                 notes.append(_noted(tables, rows, actions[rows]))
                 noted.append((rows, tables.seats[rows].copy()))
-                told(sum(map(len, notes)))
+                on_progress(sum(map(len, notes)))
                 actions[rows] = _strayed(
                     actions[rows], tables.action_masks[rows], config.noise, random
                 )
@@ -122,30 +123,30 @@ def play(
         ended = going & tables.deal_ends
         worth[ended] = tables.rewards[ended]
         going &= ~ended
-    lessons = Lessons.joined(notes)
+    dataset = DistillDataset.joined(notes)
     where = tuple(np.concatenate(numbers) for numbers in zip(*noted, strict=True))
-    lessons.worth[:] = worth[where] / points_scale(tables.rules)
-    return lessons
+    dataset.worth[:] = worth[where] / points_scale(tables.rules)
+    return dataset
 
 
 def _seated(config: DistillConfig, seats: int, random: np.random.Generator) -> NDArray[np.int8]:
     """Returns who sits where (TABLES, seats), by place among the players."""
-    ends = np.cumsum(list(config.guests.values()))
-    guests = np.searchsorted(ends, random.random(TABLES), side="right") + 1
-    guests[guests > len(ends)] = _TEACHER
+    ends = np.cumsum([each.share for each in config.opponents])
+    opponents = np.searchsorted(ends, random.random(TABLES), side="right") + 1
+    opponents[opponents > len(ends)] = _TEACHER
     order = random.permuted(np.tile(np.arange(seats), (TABLES, 1)), axis=1)
     number = random.integers(1, seats, (TABLES, 1))
-    return np.where(order < number, guests[:, np.newaxis], _TEACHER).astype(np.int8)
+    return np.where(order < number, opponents[:, np.newaxis], _TEACHER).astype(np.int8)
 
 
-def _noted(tables: BatchedOhHell, rows: Ints, chosen: Ints) -> Lessons:
+def _noted(tables: BatchedOhHell, rows: Ints, chosen: Ints) -> DistillDataset:
     """Returns the decisions at some tables; what they are worth is not known yet."""
     players, others = tables.rules.players, tables.layout.seats - 1
     turns = (tables.seats[rows, np.newaxis] + np.arange(1, players)) % players
     hands = np.zeros((len(rows), others), np.uint64)
     hands[:, : players - 1] = np.take_along_axis(tables.games["hands"][rows], turns, axis=1)
     views, masks = tables.observations[rows], tables.action_masks[rows]
-    return Lessons.of(views, masks, chosen, np.zeros(len(rows), np.float32), hands)
+    return DistillDataset.of(views, masks, chosen, np.zeros(len(rows), np.float32), hands)
 
 
 def _strayed(

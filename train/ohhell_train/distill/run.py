@@ -1,205 +1,147 @@
-"""A run of distillation: play, fit, measure, save; interruptible anywhere."""
+"""Distillation as a run: play the games, fit, measure, save."""
 
 from __future__ import annotations
 
 import contextlib
-import functools
-import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
 
-import torch
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-
-import ohhell_agents
 from ohhell_agents.nn.agent import LearnedAgent
 from ohhell_train.distill.config import DistillConfig
-from ohhell_train.distill.dataset import Lessons
-from ohhell_train.distill.fit import Fitting
-from ohhell_train.distill.folder import DistillRun, Row
-from ohhell_train.distill.games import close, invited, play
-from ohhell_train.evaluate import Difference, check_fields, measure, warn_of_faults
-from ohhell_train.ppo.folder import start_of
-from ohhell_train.tournament.entrants import Entrant
+from ohhell_train.distill.dataset import DistillDataset
+from ohhell_train.distill.fit import StudentFit
+from ohhell_train.distill.folder import DistillRun
+from ohhell_train.distill.games import close, make_players, play
+from ohhell_train.evaluate import Difference, check_fields
+from ohhell_train.runs.metrics import Row, measured_columns
+from ohhell_train.runs.network import start_network
+from ohhell_train.runs.trainer import Trainer
 
 
-def train(run: DistillRun, quiet: bool = False) -> list[Row]:
-    """Trains a run, new or interrupted, to its end; returns the metrics of its epochs.
+class DistillTrainer(Trainer[DistillConfig]):
+    """A run of distillation while it trains: a step is a part of the games, or an epoch."""
 
-    Args:
-        run: The folder of the run.
-        quiet: Show no progress.
+    run: DistillRun
+    unit: ClassVar[str] = "epoch"
 
-    Raises:
-        InUseError: Another process trains in the same folder.
-        CheckpointError: What is there is damaged, or belongs to other settings.
-        DivergedError: The numbers went out of hand; what was saved before is unchanged.
-    """
-    config = run.config()
-    with run.lock(), torch.random.fork_rng(devices=[]):
-        torch.set_num_threads(1)  # with others on the machine, two threads are slower than one
-        rows = run.rows()
-        run.write_derived(rows)
-        if len(rows) < config.fit.epochs:
-            with _progress(quiet) as progress:
-                _Training(run, config, rows, progress).go_on()
-    return rows
+    @classmethod
+    def check(cls, config: DistillConfig) -> None:
+        """Checks all of the settings that can be checked without a run.
 
+        Raises:
+            OhHellError: They cannot be played, or one of the players is not found.
+        """
+        close(make_players(config))
+        kind = config.table_kinds()[0]
+        if config.start is not None:
+            start_network(Path(config.start), kind, config.layout, config.network.hidden)
+        check_fields(config.report.fields, [kind.rules], config.report.seed)
 
-def _progress(quiet: bool) -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:,} of {task.total:,} decisions"),
-        TimeRemainingColumn(),
-        console=Console(file=sys.stdout),
-        disable=quiet,
-    )
+    def restore(self) -> None:
+        """Takes up the epochs that are fitted.
 
+        Raises:
+            CheckpointError: The state is damaged, or belongs to other settings.
+        """
+        self.rows = self.run.rows()
+        self.run.write_derived(self.rows)
+        self._row: Row = {}
+        self._student: StudentFit | None = None
 
-class _Clock:
-    """Seconds since it was last read, of the wall and of the processor."""
+    @property
+    def done(self) -> int:
+        """How many epochs are fitted."""
+        return len(self.rows) + bool(self._row)
 
-    def __init__(self) -> None:
-        self._then = time.monotonic(), time.process_time()
+    def finished(self) -> bool:
+        """Returns whether that is all of them."""
+        return self.done >= self.config.fit.epochs
 
-    def read(self) -> dict[str, float]:
-        now = time.monotonic(), time.process_time()
-        wall, cpu = (b - a for a, b in zip(self._then, now, strict=True))
-        self._then = now
-        return {"seconds": wall, "cpu_seconds": cpu}
+    def check_opponents(self) -> None:
+        """Leaves that to the games: epochs alone need no other players."""
 
+    def step(self) -> bool:
+        """Plays or reads what is missing of the games, else fits an epoch."""
+        if self._student is None:
+            self._student = self._begin_fit(*self._games())
+        size, before = len(self._student.dataset), self.done
+        total = self.config.fit.epochs
 
-class _Training:
-    """What is left of a run.
+        def on_progress(seen: int) -> None:
+            self.show("fitting", before + seen / size, total)
 
-    Args:
-        run: The folder of the run.
-        config: Its settings.
-        rows: The metrics of the epochs that are done; those of others are added.
-        progress: Where progress is shown.
-    """
+        self._row = dict(self._student.epoch(before + 1, on_progress))
+        return True
 
-    def __init__(
-        self, run: DistillRun, config: DistillConfig, rows: list[Row], progress: Progress
-    ) -> None:
-        self.run, self.config, self.rows, self.progress = run, config, rows, progress
-        self.clock = _Clock()
-        self.spent = {"seconds": 0.0, "cpu_seconds": 0.0}
-        """By all that is kept of the run."""
-
-    def go_on(self) -> None:
-        """Plays what is missing of the games, then fits the epochs that are missing."""
-        held_out, lessons = self._games()
-        fitting = Fitting(self.config, lessons, held_out, self.run.start(self.config))
-        self.run.restore(fitting)
-        self.clock.read()
+    def _begin_fit(self, held_out: DistillDataset, dataset: DistillDataset) -> StudentFit:
+        student = StudentFit(self.config, dataset, held_out, self.run.start(self.config))
+        self.run.restore(student)
         if self.rows:
-            self.spent = {name: self.rows[-1][name] for name in self.spent}
-        size, epochs, done = len(lessons), self.config.fit.epochs, len(self.rows)
-        task = self.progress.add_task("fitting", total=epochs * size, completed=done * size)
-        for number in range(done + 1, epochs + 1):
-            before = (number - 1) * size
+            self.clock.start(
+                float(self.rows[-1]["seconds"] or 0), float(self.rows[-1]["cpu_seconds"] or 0)
+            )
+        return student
 
-            def told(seen: int, before: int = before) -> None:
-                self.progress.update(task, completed=before + seen)
-
-            self._finish(number, fitting, fitting.epoch(number, told))
-
-    def _games(self) -> tuple[Lessons, Lessons]:
+    def _games(self) -> tuple[DistillDataset, DistillDataset]:
         """Returns the decisions held out and those to learn from; plays those that are missing."""
         wanted, there = self.config.decisions, self.run.parts()
-        task = self.progress.add_task(f"games of {self.config.teacher}", total=wanted)
-        parts: list[Lessons] = []
+        parts: list[DistillDataset] = []
         found, teacher = 0, ""
         with contextlib.ExitStack() as later:
-            players: list[Entrant] = []
+            players = []
             while found < wanted:
                 number = len(parts)
                 if number >= there:
-                    players = players or self._invite(later)
-                    self._play(players, number, functools.partial(self._seen, task, found))
-                lessons, about = self.run.load_part(number)
-                self._spend(about)
+                    if not players:
+                        self.run.check_opponents(self.config)
+                        players = make_players(self.config)
+                        later.callback(close, players)
+                    before = found
+
+                    def on_progress(decisions: int, before: int = before) -> None:
+                        self._show_games(before + decisions)
+
+                    began = self.clock.seconds, self.clock.cpu_seconds
+                    part = play(self.config, players, number, on_progress)
+                    about = {
+                        "teacher": f"{self.config.teacher} {players[0].player.fingerprint}",
+                        "seconds": self.clock.seconds - began[0],
+                        "cpu_seconds": self.clock.cpu_seconds - began[1],
+                    }
+                    self.run.save_part(number, part, about)
+                part, about = self.run.load_part(number)
+                if number < there:
+                    self.clock.add(about["seconds"], about["cpu_seconds"])
                 teacher = teacher or about["teacher"]
                 self.run.check_teacher(number, about["teacher"], teacher)
-                parts.append(lessons)
-                found += len(lessons) if number else 0  # part 0 is held out
-                self._seen(task, found, 0)
-        return parts[0], Lessons.joined(parts[1:])
+                parts.append(part)
+                found += len(part) if number else 0  # part 0 is held out
+                self._show_games(found)
+        return parts[0], DistillDataset.joined(parts[1:])
 
-    def _invite(self, later: contextlib.ExitStack) -> list[Entrant]:
-        self.run.check_others(self.config)
-        players = invited(self.config)
-        later.callback(close, players)
-        return players
+    def _show_games(self, decisions: int) -> None:
+        wanted = self.config.decisions
+        decisions = min(decisions, wanted)
+        count = f"{decisions:,} of {wanted:,} decisions"
+        self.display.show(f"games of {self.config.teacher}", decisions / wanted, count)
 
-    def _spend(self, more: Mapping[str, float]) -> None:
-        self.spent = {name: round(spent + more[name], 2) for name, spent in self.spent.items()}
+    def player(self) -> LearnedAgent:
+        """Returns the newest player."""
+        assert self._student is not None, "a step comes first"
+        return LearnedAgent(self._student.checkpoint(), seed=0)
 
-    def _seen(self, task: TaskID, before: int, decisions: int) -> None:
-        self.progress.update(task, completed=min(before + decisions, self.config.decisions))
-
-    def _play(self, players: list[Entrant], number: int, told: Callable[[int], None]) -> None:
-        self.clock.read()
-        lessons = play(self.config, players, number, told if number else lambda _: None)
-        teacher = f"{self.config.teacher} {players[0].player.fingerprint}"
-        self.run.save_part(number, lessons, {"teacher": teacher, **self.clock.read()})
-
-    def _finish(self, number: int, fitting: Fitting, row: Row) -> None:
-        """Measures and saves what came out of an epoch."""
-        last = number == self.config.fit.epochs
-        if last or number % self.config.report.every == 0:
-            row |= self._measured(fitting, number)
-        self._spend(self.clock.read())
-        self.rows.append({"epoch": number, **self.spent, **row})
-        self.run.save_epoch(fitting, self.rows)
-
-    def _measured(self, fitting: Fitting, number: int) -> Row:
-        """Returns the difference to each field, with the ends of its interval."""
-        report, config = self.config.report, self.config
-        player, rules = LearnedAgent(fitting.checkpoint(), seed=0), fitting.rules
-        row: Row = {}
-        texts: list[str] = []
-        for name in report.against:
-            with ohhell_agents.make(name, report.seed) as other:
-                deals = min(report.deals, report.slow_deals) if other.one_by_one else report.deals
-                found = measure(player, other, rules, deals, report.seed, config.hand_size)
-            warn_of_faults(name, found)
-            row |= _columns(f"over_{name}", found)
-            texts.append(f"{name} {found}")
-        self._say(f"epoch {number}: points a deal over {', '.join(texts)}")
+    def save(self, found: Mapping[str, Difference]) -> Row:
+        """Saves the player of an epoch, and the state after it."""
+        assert self._student is not None, "a step comes first"
+        row: Row = {
+            "epoch": self.done,
+            "seconds": round(self.clock.seconds, 2),
+            "cpu_seconds": round(self.clock.cpu_seconds, 2),
+            **self._row,
+            **measured_columns(self.config.report.fields, found),
+        }
+        self.rows.append(row)
+        self._row = {}
+        self.run.save_epoch(self._student, self.rows)
         return row
-
-    def _say(self, text: str) -> None:
-        if not self.progress.disable:
-            self.progress.console.print(text, highlight=False, soft_wrap=True)
-
-
-def _columns(name: str, found: Difference) -> Row:
-    ends = {"": found.mean, "_low": found.low, "_high": found.high}
-    return {f"{name}{end}": round(value, 4) for end, value in ends.items()}
-
-
-def check_settings(config: DistillConfig) -> None:
-    """Checks all of the settings that can be checked without a run.
-
-    Raises:
-        OhHellError: They cannot be played, or one of the players is not found.
-    """
-    close(invited(config))
-    if config.start is not None:
-        start_of(config.as_ppo(), Path(config.start))
-    check_fields(config.report.against, [config.resolved_rules()], config.report.seed)
-
-
-def begin(path: Path, config: DistillConfig, force: bool = False) -> DistillRun:
-    """Begins a run in a folder; with ``force``, what is there is moved aside first.
-
-    Raises:
-        OhHellError: The settings cannot be played, or the folder is taken; nothing is written.
-    """
-    check_settings(config)
-    return DistillRun.begin(path, config, force)

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from ohhell_agents.nn.feature_layout import num_hand_inputs
 from ohhell_agents.nn.features import Inputs, read_hands
 from ohhell_agents.nn.network import Network
-from ohhell_train.distill.dataset import Minibatch
+from ohhell_train.distill.dataset import DistillBatch
 
 
 class Losses(NamedTuple):
@@ -49,7 +49,7 @@ class Student(nn.Module):
         """Keeps what the last hidden layer said, for the head to read."""
         self._last = given[0]
 
-    def losses(self, part: Minibatch) -> tuple[Losses, Tensor, Tensor]:
+    def losses(self, part: DistillBatch) -> tuple[Losses, Tensor, Tensor]:
         """Returns losses, the log-probabilities of all actions (B, A), and values (B,)."""
         inputs = self.network.read(part.views)
         log_probs, values = self.network.act(inputs, part.masks), self.network.judge(inputs)
@@ -60,7 +60,7 @@ class Student(nn.Module):
         )
         return losses, log_probs, values
 
-    def _hands_loss(self, inputs: Inputs, part: Minibatch) -> Tensor:
+    def _hands_loss(self, inputs: Inputs, part: DistillBatch) -> Tensor:
         if self.head is None:
             return torch.zeros(())
         assert self._last is not None, "the policy was asked before"

@@ -58,14 +58,14 @@ def _without(sums, weights, seats, card):
 
 
 @inline
-def _weigh(chances, history, seats, told, weights):
+def _weigh(chances, history, seats, heard, weights):
     """Writes how well each card fits the bid of each earlier bidder."""
     for seat in range(seats):
         before = history & ((1 << seat) - 1)
         for card in range(CARDS):
             one = chances[seat, before, card]
             weights[seat, card] = one if history >> seat & 1 else 1.0 - one
-            if not told:
+            if not heard:
                 weights[seat, card] = 1.0
 
 
@@ -117,7 +117,7 @@ def _chances_to_win(deal, trump, led, position, weights, out):
 
 
 @entry
-def reckon(decks, trumps, labels, holds, shares, players, chances, position, told, hold, win):
+def count_wins(decks, trumps, labels, holds, shares, players, chances, position, heard, hold, win):
     """Reckons, for one bidder, the chances of each card and of winning with it.
 
     Args:
@@ -131,7 +131,7 @@ def reckon(decks, trumps, labels, holds, shares, players, chances, position, tol
             trick, by what is seen, place in the bidding, bids before (bit k: the bid of place k)
             and card.
         position: Place in the bidding, 0 = eldest.
-        told: bool (labels, 2^position), whether the bids before say anything about the cards.
+        heard: bool (labels, 2^position), whether the bids before say anything about the cards.
         hold: float64 (labels, 2^position, 60), added to: the chance that these bids are made and
             this card is held.
         win: As ``hold``: the chance that, besides, the card wins.
@@ -141,7 +141,7 @@ def reckon(decks, trumps, labels, holds, shares, players, chances, position, tol
         label = labels[index]
         deal = (decks[index], players, holds[index], shares[index])
         for history in range(1 << position):
-            _weigh(chances[label], history, position, told[label, history], weights)
+            _weigh(chances[label], history, position, heard[label, history], weights)
             _chances_to_hold(deal, position, weights, hold[label, history])
             for led in range(_SUITS):
                 led_weights[:] = weights

@@ -26,7 +26,7 @@ from ohhell_env.errors import RulesError, nearest, shown
 from ohhell_env.rules import Rules, RulesLike, as_rules
 from ohhell_train.exact.ask import AskedBids
 from ohhell_train.exact.beginnings import Beginnings, beginnings
-from ohhell_train.exact.counts import CARDS, reckon
+from ohhell_train.exact.counts import CARDS, count_wins
 
 Floats = NDArray[np.float64]
 _NEAR = 1e-12
@@ -207,24 +207,26 @@ class _Table:
     def worth(self, bids: Floats, place: int) -> _Worth:
         """Returns what bids are worth in a place when those before it bid by a table."""
         shape = (len(self.deals.seen), 1 << place)
-        told = np.full(shape, not self.simultaneous)
-        hold, win = self._reckon(bids, place, told)
+        heard = np.full(shape, not self.simultaneous)
+        hold, win = self._count_wins(bids, place, heard)
         if self.simultaneous:  # nobody hears a bid: one situation, whatever the others bid
             hold[:, 1:], win[:, 1:] = 0.0, 0.0
         made = hold.any(axis=2)
         guess_hold, guess_win = hold, win
         if not made.all():
             guess_hold, guess_win = hold.copy(), win.copy()
-            unheard = self._reckon(bids, place, np.zeros(shape, np.bool_))
+            unheard = self._count_wins(bids, place, np.zeros(shape, np.bool_))
             guess_hold[~made], guess_win[~made] = (part[~made] for part in unheard)
         may_nil, may_one = self._legal(place)
         nil, one = self._points(hold, win)
         return _Worth(hold, nil, one, may_nil, may_one, *self._points(guess_hold, guess_win))
 
-    def _reckon(self, bids: Floats, place: int, told: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    def _count_wins(
+        self, bids: Floats, place: int, heard: NDArray[np.bool_]
+    ) -> tuple[Floats, Floats]:
         deals = self.deals
         hold, win = np.zeros((2, len(deals.seen), 1 << place, CARDS))
-        reckon(
+        count_wins(
             deals.deck,
             deals.trump,
             deals.label,
@@ -233,7 +235,7 @@ class _Table:
             deals.rules.players,
             bids,
             place,
-            told,
+            heard,
             hold,
             win,
         )

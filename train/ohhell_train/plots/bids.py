@@ -27,9 +27,9 @@ BY = {
 }
 """By what bids are told apart: column of their table, and label."""
 _UNITS = {
-    CHANCE: ("chance to make the bid, foretold", "bids made"),
-    POINTS: ("points a deal, foretold", "points a deal, mean"),
-    TRICKS: ("chance of a number of tricks, foretold", "hands that won so many"),
+    CHANCE: ("chance to make the bid, forecast", "bids made"),
+    POINTS: ("points a deal, forecast", "points a deal, mean"),
+    TRICKS: ("chance of a number of tricks, forecast", "hands that won so many"),
 }
 _SIZES = 4
 _OFF = charts.MADE
@@ -235,19 +235,19 @@ def bid_calibration(
             of ``ohhell_train.bidding.calibration``.
         quantity: ``CHANCE``, ``POINTS`` or ``TRICKS`` of ``ohhell_train.bidding.calibration``;
         None: the
-            first of these that the player foretells.
+            first of these that the player forecasts.
         ax: Where to draw, on others' points if wished; None: a new figure.
         label: Name of the player.
 
     Raises:
-        OhHellError: The player foretells nothing of the kind.
+        OhHellError: The player forecasts nothing of the kind.
     """
     rows = sources.calibration_table(source)
     kinds = [kind for kind in _UNITS if main_rows(rows, kind)]
     chosen = quantity if quantity is not None else (kinds or [CHANCE])[0]
     if chosen not in kinds:
         raise OhHellError(
-            f"quantity: the player foretells {' and '.join(map(repr, kinds)) or 'nothing'}, got "
+            f"quantity: the player forecasts {' and '.join(map(repr, kinds)) or 'nothing'}, got "
             f"{shown(quantity)}"
         )
     axes = charts.axes_or_new(ax)
@@ -277,7 +277,7 @@ def _diagonal(axes: Axes, points: Sequence[Point], quantity: str) -> None:
     ends = [end for point in points for end in (point.x, point.y)]
     span = (min(ends, default=0.0), max(ends, default=1.0))
     first = len(axes.containers) == 1
-    axes.plot(span, span, color="0.4", linestyle="--", label="as foretold" if first else None)
+    axes.plot(span, span, color="0.4", linestyle="--", label="as forecast" if first else None)
     forecast, seen = _UNITS[quantity]
     axes.set_xlabel(forecast)
     axes.set_ylabel(seen)

@@ -15,12 +15,12 @@ from ohhell_train.charts import COLOURS, MARKS, Point
 from ohhell_train.distill.config import METHOD as DISTILL
 from ohhell_train.plots import sources
 from ohhell_train.runs.base import CONFIG
+from ohhell_train.runs.metrics import METRICS
 from ohhell_train.settings import read_settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-METRICS = "metrics.csv"  # of all kinds of runs
 OVER = {"decisions": "decisions trained on", "minutes": "minutes of training"}
 """What a run can be measured over, and label."""
 
@@ -36,7 +36,7 @@ def learning_curves(
     Args:
         runs: Folders of any kind of training; their names are those of the folders, if none are
             given.
-        against: The field that they were measured against, one of the run's ``report.against``.
+        against: The field that they were measured against, one of the run's ``report.fields``.
         over: "decisions" (a distillation goes through the same ones in every epoch; each time
             counts) or "minutes".
         ax: Where to draw; None: a new figure.
@@ -131,11 +131,13 @@ def _column(path: Path, rows: Sequence[dict[str, str]], against: str) -> str:
 
 def _deals(file: Path, settings: Mapping[str, Any]) -> int:
     """Returns the deals of a measurement; fields that think long play fewer."""
-    report, more = settings.get("report"), settings.get("more_players") or ()
+    report, players = settings.get("report"), settings.get("players")
     deals = report.get("deals") if isinstance(report, dict) else None
-    if type(deals) is not int or not isinstance(more, list | tuple):
+    if type(deals) is not int:
         raise OhHellError(f"{file}: report.deals is missing: these are not a run's settings")
-    return deals * (1 + len(more))  # runs for several numbers of players play as many at each
+    # runs of PPO for several numbers of players play as many at each
+    several = settings.get("method") == "ppo" and isinstance(players, list)
+    return deals * len(players) if several and players else deals
 
 
 def _decisions(

@@ -21,10 +21,7 @@ Nothing here is pickled: tensors are safetensors, the rest is text.
 from __future__ import annotations
 
 import contextlib
-import csv
 import json
-import os
-import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -32,35 +29,26 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 
 from ohhell_agents import make
 from ohhell_agents.base import Agent
-from ohhell_agents.checkpoint_io import WHOLE, kind_of, read_card
+from ohhell_agents.checkpoint_io import WHOLE
 from ohhell_agents.nn.agent import LearnedAgent
-from ohhell_agents.nn.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, weights_digest
+from ohhell_agents.nn.checkpoint import Checkpoint, save_checkpoint, weights_digest
 from ohhell_agents.nn.network import Network
 from ohhell_agents.two_part import PARTS, TwoPartAgent
 from ohhell_env.errors import CheckpointError, OhHellError
-from ohhell_env.files import write_whole
-from ohhell_env.observation import layout_of
-from ohhell_train.ppo.config import Config
+from ohhell_train.ppo.config import PpoConfig
 from ohhell_train.ppo.learner import SelfPlayPPO
 from ohhell_train.ppo.pool import Pool
-from ohhell_train.ppo.state import digest_of, put_back, tensors_of
-from ohhell_train.runs.base import CONFIG, LEFT_OVER, START, RunFolder
+from ohhell_train.ppo.state import put_back, tensors_of
+from ohhell_train.runs.base import CONFIG, LEFT_OVER, START, RunFolder, how_many
 from ohhell_train.runs.lock import InUseError
+from ohhell_train.runs.network import checkpoint_in, start_network
+from ohhell_train.runs.state import read_arrays, write_arrays
 
-METRICS, STATE = "metrics.csv", "state.safetensors"
-CHECKPOINTS, POOL, BOARD = "checkpoints", "pool", "tensorboard"
-
-
-_LEARNS = {WHOLE: "bids and cards", **{part: f"the {part}" for part in PARTS}}
-
-
-class MetricsError(OhHellError):
-    """The metrics of a run are damaged."""
+STATE = "state.safetensors"
+CHECKPOINTS, POOL = "checkpoints", "pool"
 
 
 @dataclass
@@ -81,24 +69,38 @@ class Counters:
     """Newest measurements: mean difference, lower and upper end of its interval by field."""
 
 
-class RunDirectory(RunFolder):
+class PpoRun(RunFolder[PpoConfig]):
     """A folder with a run in it; see the module's docstring for what it holds."""
 
-    settings = Config
-    _rest: Agent | None = None
+    settings = PpoConfig
+    _partner: Agent | None = None
     """Who decides what the network does not learn, once it has been asked for."""
 
-    def _bring(self, config: Config) -> None:
+    def _bring(self, config: PpoConfig) -> None:
         if config.start is not None:
             folder = Path(config.start)
-            save_checkpoint(self.path / START, checkpoint_in(folder, config.learn))
+            save_checkpoint(self.path / START, checkpoint_in(folder, config.part))
 
-    def others(self, config: Config) -> list[str]:
-        """Returns the names of the guests, and of the player that decides the rest."""
-        return [*config.opponents.fixed(), *([] if config.learn == WHOLE else [config.rest])]
+    def done(self) -> str:
+        """Returns how many decisions are kept, in words."""
+        decisions = self.counters().decisions
+        return how_many(decisions, "decision") if decisions else ""
+
+    def finished(self) -> bool:
+        """Returns whether the run came to its end."""
+        return self.counters().finished
+
+    def summary(self) -> str:
+        """Returns what the run did, in a few words."""
+        counters = self.counters()
+        speed = counters.decisions / max(counters.seconds, 1e-9)
+        return (
+            f"Trained on {counters.decisions:,} decisions in {counters.seconds / 60:.1f} minutes "
+            f"({speed:,.0f}/s)"
+        )
 
     @classmethod
-    def open(cls, path: Path) -> RunDirectory:
+    def open(cls, path: Path) -> PpoRun:
         """Returns the run that was begun in a folder; what a kill left half done is mended.
 
         Raises:
@@ -121,61 +123,18 @@ class RunDirectory(RunFolder):
                 else:
                     shutil.rmtree(folder, ignore_errors=True)
 
-    def start(self, config: Config) -> Network | None:
+    def start(self, config: PpoConfig) -> Network | None:
         """Returns what the network of the run begins as, from the copy in its own folder.
 
         Raises:
             CheckpointError: The copy is broken, or of another shape.
         """
-        return None if config.start is None else start_of(config, self.path / START)
+        if config.start is None:
+            return None
+        folder, kind = self.path / START, config.table_kinds()[0]
+        return start_network(folder, kind, config.layout, config.network.hidden, config.part)
 
-    def add_metrics(self, row: Mapping[str, Any]) -> None:
-        """Appends a row to the metrics; the first row gives the columns."""
-        file = self.path / METRICS
-        new = not file.exists() or file.stat().st_size == 0
-        with file.open("a", encoding="utf-8", newline="") as stream:
-            writer = csv.DictWriter(stream, fieldnames=list(row), lineterminator="\n")
-            if new:
-                writer.writeheader()
-            writer.writerow(row)
-
-    def cut_metrics(self, decisions: int) -> None:
-        """Removes the rows of what an interruption has lost: those after ``decisions``.
-
-        Raises:
-            MetricsError: The file is damaged.
-        """
-        file = self.path / METRICS
-        if not file.exists():
-            return
-        try:
-            text = file.read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            raise self._damaged_metrics("is no text") from None
-        first = "decisions"  # the first column; a kill may have left a part of it only
-        if text[: len(first)] != first[: len(text)]:
-            raise self._damaged_metrics(f"begins with {text[:20]!r}")
-        lines = [line for line in text.splitlines(keepends=True) if line.endswith("\n")]
-        kept = [
-            line
-            for number, line in enumerate(lines)
-            if number == 0 or self._decisions_of(number, line, lines[0]) <= decisions
-        ]
-        write_whole(file, "".join(kept))
-
-    def _decisions_of(self, number: int, line: str, head: str) -> int:
-        cells = line.split(",")
-        if len(cells) != len(head.split(",")) or not re.fullmatch("[0-9]{1,18}", cells[0]):
-            raise self._damaged_metrics(f"has no row of its columns in line {number + 1}")
-        return int(cells[0])
-
-    def _damaged_metrics(self, what: str) -> MetricsError:
-        return MetricsError(
-            f"{self.path / METRICS}: {what}, so it is damaged; move it elsewhere and resume the "
-            "run, which begins a new one (nothing else is lost)"
-        )
-
-    def save_network(self, network: Network, config: Config, name: str) -> None:
+    def save_network(self, network: Network, config: PpoConfig, name: str) -> None:
         """Writes a network as a player that ``ohhell_agents.load`` reads."""
         player = self.player(network, config)
         if isinstance(player, TwoPartAgent):
@@ -183,17 +142,19 @@ class RunDirectory(RunFolder):
         else:
             player.save(self.path / name)
 
-    def player(self, network: Network, config: Config) -> Agent:
+    def player(self, network: Network, config: PpoConfig) -> Agent:
         """Returns the player that a run trains: a network, with another one for the rest."""
-        rules, part = config.resolved_rules(), config.learn
-        checkpoint = Checkpoint(network, rules, config.layout, config.hand_size, part)
+        (rules, hand_size), part = config.table_kinds()[0], config.part
+        checkpoint = Checkpoint(network, rules, config.layout, hand_size, part)
         learned = LearnedAgent(checkpoint, seed=0)
         if part == WHOLE:
             return learned
-        if self._rest is None:  # made once: its files may change while the run goes on
-            self._rest = make(config.rest, config.report.seed)
+        if self._partner is None:  # made once: its files may change while the run goes on
+            self._partner = make(config.partner, config.report.seed)
         rest = next(each for each in PARTS if each != part)
-        return TwoPartAgent(**{part: learned, rest: self._rest}, seed=0, names={rest: config.rest})
+        return TwoPartAgent(
+            **{part: learned, rest: self._partner}, seed=0, names={rest: config.partner}
+        )
 
     def past_self(self, decisions: int) -> Path | None:
         """Returns the newest saved player of at most so many decisions, if there is any."""
@@ -203,7 +164,7 @@ class RunDirectory(RunFolder):
 
     def save_state(self, ppo: SelfPlayPPO, counters: Counters) -> None:
         """Writes all that a resumed run needs; between two rollouts only."""
-        pool = ppo.tables.company.pool
+        pool = ppo.tables.opponents.pool
         past = {} if pool is None else self._save_pool(pool, ppo.config)
         notes = {
             "pool": past,
@@ -212,18 +173,14 @@ class RunDirectory(RunFolder):
             "random": ppo.tables.random.bit_generator.state,
             "made_with": _made_with(ppo.config),
         }
-        beside = self.path / f"{STATE}.part"
         text = json.dumps(notes, default=lambda array: array.tolist())
-        tensors = tensors_of(ppo)
-        save_file(tensors, beside, {"notes": text, "sha256": digest_of(tensors, text)})
-        with beside.open("rb") as file:
-            os.fsync(file.fileno())
-        beside.replace(self.path / STATE)
+        arrays = {name: tensor.detach().numpy() for name, tensor in tensors_of(ppo).items()}
+        write_arrays(self.path / STATE, arrays, text)
         for folder in self.path.glob(f"{POOL}/[0-9]*"):
             if folder.name not in past:  # only now is no saved state left that names it
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def _save_pool(self, pool: Pool, config: Config) -> dict[str, str]:
+    def _save_pool(self, pool: Pool, config: PpoConfig) -> dict[str, str]:
         """Writes those past selves that are not there yet; returns the digest of each, by slot."""
         digests: dict[str, str] = {}
         for decisions, network in zip(pool.decisions, pool.networks, strict=True):
@@ -233,15 +190,15 @@ class RunDirectory(RunFolder):
                 self.save_network(network, config, f"{POOL}/{folder.name}")
         return digests
 
-    def _restore_pool(
-        self, pool: Pool, past: Mapping[str, str], beaten: torch.Tensor, config: Config
+    def _partnerore_pool(
+        self, pool: Pool, past: Mapping[str, str], beaten: torch.Tensor, config: PpoConfig
     ) -> None:
         networks: list[Network] = []
         for name, digest in past.items():
             folder = self.path / POOL / name
             if not _is_player(folder, digest):
                 raise self._broken_state(f"{folder} is not the past self that it names")
-            networks.append(checkpoint_in(folder, config.learn).network)
+            networks.append(checkpoint_in(folder, config.part).network)
         pool.restore(networks, [int(name) for name in past], beaten.numpy())
 
     def counters(self) -> Counters:
@@ -266,100 +223,28 @@ class RunDirectory(RunFolder):
         if not (self.path / STATE).exists():
             return
         tensors, notes = self._read_state()
-        then, now = notes["made_with"], _made_with(ppo.config)
-        # Older versions did not write down all of them.
-        changed = [name for name, value in now.items() if then.get(name, value) != value]
-        if changed:
-            raise CheckpointError(
-                f"{self.path / CONFIG}: {', '.join(changed)} changed since {STATE} was saved; put "
-                "back what was there, or begin the run anew"
-            )
+        self.check_unchanged(notes["made_with"], _made_with(ppo.config), f"{STATE} was saved")
         try:
             put_back(ppo, tensors, notes)
-            if ppo.tables.company.pool is not None:
+            if ppo.tables.opponents.pool is not None:
                 beaten = tensors["pool.beaten"]
-                self._restore_pool(ppo.tables.company.pool, notes["pool"], beaten, ppo.config)
+                self._partnerore_pool(ppo.tables.opponents.pool, notes["pool"], beaten, ppo.config)
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise self._broken_state(f"it does not fit {CONFIG}: {error}") from None
 
     def _read_state(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-        file = self.path / STATE
-        try:
-            with safe_open(file, framework="pt", device="cpu") as opened:
-                tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - no mapping
-                about = opened.metadata()
-            text, digest = about["notes"], about["sha256"]
-        except KeyError as error:
-            raise self._broken_state(f"{error.args[0]!r} is missing in it") from None
-        except (SafetensorError, OSError, TypeError, ValueError) as error:
-            raise self._broken_state(str(error)) from None
-        if digest_of(tensors, text) != digest:
-            raise self._broken_state("it is not what was saved")
-        return tensors, json.loads(text)
+        arrays, text = read_arrays(self.path / STATE, "begin the run anew")
+        return {name: torch.from_numpy(array) for name, array in arrays.items()}, json.loads(text)
 
     def _broken_state(self, why: str) -> CheckpointError:
-        return CheckpointError(
-            f"{self.path / STATE}: the saved state is broken ({why}); begin the run anew"
-        )
+        return CheckpointError(f"{self.path / STATE}: is damaged ({why}); begin the run anew")
 
 
-def _made_with(config: Config) -> dict[str, Any]:
+def _made_with(config: PpoConfig) -> dict[str, Any]:
     """Returns the settings that a saved state cannot go on without."""
     names = {"rules", "players", "hand_size", "layout", "tables", "opponents", "network"}
-    names |= {"more_players", "pool", "learn", "rest", "start", "seed"}
+    names |= {"pool", "part", "partner", "start", "seed"}
     return config.resolved().model_dump(mode="json", include=names)
-
-
-def start_of(config: Config, folder: Path) -> Network:
-    """Returns the network of a checkpoint that a run is to begin as.
-
-    Raises:
-        CheckpointError: It cannot be read, or is no network of the run's shape.
-    """
-    checkpoint = checkpoint_in(folder, config.learn)
-    if checkpoint.part not in (WHOLE, config.learn):
-        raise CheckpointError(
-            f"{folder}: learned the {checkpoint.part} only, this run learns {_LEARNS[config.learn]}"
-            f"; set learn={checkpoint.part}, or begin as another checkpoint"
-        )
-    layout = layout_of(config.resolved_rules(), config.layout, config.hand_size)
-    then = checkpoint.rules
-    if checkpoint.layout.digest != layout.digest:
-        raise CheckpointError(
-            f"{folder}: reads the {checkpoint.layout_name!r} layout of {then.name} with "
-            f"{then.players} players, not what the tables of this run show; begin as a checkpoint "
-            "of the same rules, or as one of the universal layout with layout=universal"
-        )
-    hidden = checkpoint.network.hidden
-    if hidden != config.network.hidden:
-        raise CheckpointError(
-            f"{folder}: has hidden layers of {list(hidden)}, the run has "
-            f"{list(config.network.hidden)}; set network.hidden to the former"
-        )
-    return checkpoint.network
-
-
-def checkpoint_in(folder: Path, learn: str) -> Checkpoint:
-    """Returns the network of a player that a run saved, or that a run is to begin as.
-
-    Args:
-        folder: Its folder.
-        learn: What is wanted of a player of two parts: "bids" or "cards"; "both": it must be whole.
-
-    Raises:
-        CheckpointError: It cannot be read, or that part is no network.
-    """
-    if kind_of(read_card(folder)) != TwoPartAgent.kind:
-        return load_checkpoint(folder)
-    if learn == WHOLE:
-        raise CheckpointError(
-            f"{folder}: is a player of two parts, of which a run can begin as one: set learn=bids "
-            "or learn=cards, or begin as another checkpoint"
-        )
-    part = folder / learn
-    if not part.is_dir():
-        raise CheckpointError(f"{folder}: its {learn} are not decided by a network")
-    return load_checkpoint(part)
 
 
 def _is_player(folder: Path, digest: str | None = None) -> bool:

@@ -7,9 +7,6 @@ advantages seat by seat; MaskablePPO's own ``learn`` and ``train`` do the rest, 
 
 from __future__ import annotations
 
-import contextlib
-import random
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,30 +21,11 @@ from stable_baselines3.common.type_aliases import Schedule
 from stable_baselines3.common.vec_env import VecEnv
 
 from ohhell_agents.nn.network import Network, choose
-from ohhell_env.errors import OhHellError
 from ohhell_train.ppo.buffer import LapBuffer
-from ohhell_train.ppo.config import Config
+from ohhell_train.ppo.config import PpoConfig
 from ohhell_train.ppo.policy import TablePolicy, Tables
 from ohhell_train.ppo.rollout import Bytes, Floats, Lap
-
-
-class DivergedError(OhHellError):
-    """The weights, or what the network makes of them, are no longer finite numbers."""
-
-
-@contextlib.contextmanager
-def keeping_global_chance() -> Iterator[None]:
-    """Leaves the global random states of Python, NumPy and torch as they were.
-
-    Stable-Baselines3 seeds all three when a learner is made.
-    """
-    python, numbers, tensors = random.getstate(), np.random.get_state(), torch.get_rng_state()
-    try:
-        yield
-    finally:
-        random.setstate(python)
-        np.random.set_state(numbers)
-        torch.set_rng_state(tensors)
+from ohhell_train.runs.trainer import DivergedError
 
 
 class _Columns(VecEnv):
@@ -89,31 +67,31 @@ class _Columns(VecEnv):
 
 
 class SelfPlayPPO(MaskablePPO):
-    """MaskablePPO that learns from every seat of every table.
+    """MaskablePPO that part from every seat of every table.
 
     Args:
         config: The resolved settings of the run.
         tables: The tables to play at.
-        start: What the network begins as, and is pulled to; None: it begins from nothing.
+        start: What the network begins as, and stays near to; None: it begins from nothing.
     """
 
     policy: TablePolicy  # type: ignore[assignment]
     rollout_buffer: LapBuffer  # type: ignore[assignment]
 
-    def __init__(self, config: Config, tables: Tables, start: Network | None = None) -> None:
+    def __init__(self, config: PpoConfig, tables: Tables, start: Network | None = None) -> None:
         ppo = config.ppo
         super().__init__(
             TablePolicy,
             _Columns(tables),
             learning_rate=_falling(ppo.learning_rate, ppo.final_learning_rate),
-            n_steps=config.laps,
-            batch_size=ppo.minibatch,
-            n_epochs=ppo.epochs,
+            n_steps=config.rollout_laps,
+            batch_size=ppo.batch_size,
+            n_epochs=ppo.n_epochs,
             gamma=1.0,
             gae_lambda=ppo.gae_lambda,
-            clip_range=ppo.clip,
-            ent_coef=1.0 if ppo.pull > 0 else ppo.entropy,  # see TablePolicy.evaluate_actions
-            vf_coef=ppo.value_weight,
+            clip_range=ppo.clip_range,
+            ent_coef=1.0 if ppo.kl_coef > 0 else ppo.ent_coef,  # see TablePolicy.evaluate_actions
+            vf_coef=ppo.vf_coef,
             max_grad_norm=ppo.max_grad_norm,
             rollout_buffer_class=LapBuffer,
             policy_kwargs={"config": config, "tables": tables, "start": start},
@@ -124,7 +102,9 @@ class SelfPlayPPO(MaskablePPO):
         self.tables = tables
         self.following: Lap | None = None
         """The lap already played of the next rollout: its values end the last one."""
-        self.hurry = 0.0
+        self.planned: int | None = None
+        """Decisions of the whole run; None: each call of ``learn`` is a run of its own."""
+        self.time_fraction = 0.0
         """Share of the time that is spent, where time may run out before the decisions do."""
         self.rollout_buffer.rng = tables.random
         self.set_logger(Logger(folder=None, output_formats=[]))
@@ -172,7 +152,7 @@ class SelfPlayPPO(MaskablePPO):
 
     def _update_current_progress_remaining(self, num_timesteps: int, total_timesteps: int) -> None:
         """Lets the learning rate fall with the clock where that is ahead of the decisions."""
-        done = max(num_timesteps / total_timesteps, self.hurry)
+        done = max(num_timesteps / (self.planned or total_timesteps), self.time_fraction)
         self._current_progress_remaining = 1.0 - min(done, 1.0)
 
     def collect_rollouts(
@@ -202,7 +182,7 @@ class SelfPlayPPO(MaskablePPO):
 
     def _refresh_pool(self) -> None:
         """Takes a copy of the learner where it is time, and draws who sits down next."""
-        pool = self.tables.company.pool
+        pool = self.tables.opponents.pool
         if pool is None:
             return
         if pool.is_due(self.num_timesteps):

@@ -26,7 +26,7 @@ class MixedTables:
         assert all(group.layout == first.layout for group in groups), "one network reads all"
         assert all(group.random is first.random for group in groups), "one state is saved"
         self.layout, self.width, self.random = first.layout, first.width, first.random
-        self.company = first.company
+        self.opponents = first.opponents
         self.rules = first.rules if len(groups) == 1 else None
         """The rules of all tables; None where they are of several numbers of players."""
         self.num_columns = sum(group.num_columns for group in groups)

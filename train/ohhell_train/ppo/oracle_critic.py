@@ -19,7 +19,7 @@ from ohhell_agents.nn.sparse_linear import SparseLinear
 from ohhell_env.observation import Layout
 
 
-class Onlooker(nn.Module):
+class OracleCritic(nn.Module):
     """A multilayer perceptron with ReLU over the view and the other seats' hands.
 
     Args:
@@ -55,7 +55,7 @@ class Onlooker(nn.Module):
 
 
 def silence(critic: nn.Sequential) -> None:
-    """Lets a network's own critic answer 0 to everything: an onlooker stands in for it."""
+    """Lets a network's own critic answer 0 to everything: an oracle stands in for it."""
     with torch.no_grad():
         for values in critic.parameters():
             values.zero_()

@@ -13,9 +13,9 @@ from torch import Tensor
 
 from ohhell_agents.nn.features import Inputs
 from ohhell_agents.nn.network import Network
-from ohhell_train.ppo.config import Config
+from ohhell_train.ppo.config import PpoConfig
 from ohhell_train.ppo.mixed_tables import MixedTables
-from ohhell_train.ppo.oracle_critic import Onlooker, silence
+from ohhell_train.ppo.oracle_critic import OracleCritic, silence
 from ohhell_train.ppo.rollout import LapTables
 
 Tables = LapTables | MixedTables
@@ -25,17 +25,17 @@ class TablePolicy(MaskableActorCriticPolicy):
     """The policy as MaskablePPO wants it, around a ``Network`` that plays without it, too."""
 
     network: Network
-    onlooker: Onlooker | None
+    oracle: OracleCritic | None
     """A critic that sees all hands, where the settings want it."""
     reference: Network | None
-    """What the network is pulled to, where it is."""
+    """What the network stays near to, where it is to."""
 
     def __init__(
         self,
         observation_space: spaces.Space[Any],
         action_space: spaces.Space[Any],
         lr_schedule: Schedule,
-        config: Config,
+        config: PpoConfig,
         tables: Tables,
         start: Network | None = None,
     ) -> None:
@@ -47,9 +47,9 @@ class TablePolicy(MaskableActorCriticPolicy):
         settings = self._config.network
         self.network = Network(self._layout, settings.hidden, rules=self._rules)
         self._begin_as(self._start)
-        self.onlooker = None
-        if settings.critic == "all_hands":
-            self.onlooker = Onlooker(self._layout, settings.hidden)
+        self.oracle = None
+        if settings.critic == "oracle":
+            self.oracle = OracleCritic(self._layout, settings.hidden)
             silence(self.network.critic)
         self.optimizer = self.optimizer_class(
             self.trained().parameters(),
@@ -58,19 +58,19 @@ class TablePolicy(MaskableActorCriticPolicy):
         )
 
     def _begin_as(self, start: dict[str, Tensor] | None) -> None:
-        """Takes over weights, and keeps a copy of the network to be pulled to."""
+        """Takes over weights, and keeps a copy of the network to stay near to."""
         self.reference = None
         if start is None:
             return
         self.network.load_state_dict(start)
-        if self._config.ppo.pull > 0:
+        if self._config.ppo.kl_coef > 0:
             self.reference = copy.deepcopy(self.network).requires_grad_(False)
 
     def trained(self) -> torch.nn.ModuleDict:
         """Returns the parts that are trained, by the names that a saved state has for them."""
-        if self.onlooker is None:
+        if self.oracle is None:
             return torch.nn.ModuleDict({"network": self.network})
-        return torch.nn.ModuleDict({"network": self.network, "onlooker": self.onlooker})
+        return torch.nn.ModuleDict({"network": self.network, "oracle": self.oracle})
 
     def weigh(self, views: Tensor, action_masks: Tensor) -> tuple[Tensor, Tensor]:
         """Returns the log-probabilities of all actions (B, A) and values (B,).
@@ -87,10 +87,10 @@ class TablePolicy(MaskableActorCriticPolicy):
     def _weigh(self, inputs: Inputs, views: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
         with torch.autocast("cpu", torch.bfloat16, enabled=self._config.ppo.bf16):
             log_probs = self.network.act(inputs, masks)
-            if self.onlooker is None:
+            if self.oracle is None:
                 values = self.network.judge(inputs)
             else:
-                values = self.onlooker(inputs, views[:, self._layout.length :])
+                values = self.oracle(inputs, views[:, self._layout.length :])
         return log_probs.float(), values.float()
 
     def evaluate_actions(
@@ -98,8 +98,8 @@ class TablePolicy(MaskableActorCriticPolicy):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Returns values, log-probabilities of actions, and what is added to the aim, (B,) each.
 
-        That is the entropy. With a pull it is the entropy with its weight, less the divergence from
-        the reference with its own, and MaskablePPO adds it as it is.
+        That is the entropy. With ``kl_coef`` it is the entropy with its weight, less the
+        divergence from the reference with its own, and MaskablePPO adds it as it is.
         """
         assert action_masks is not None, "every decision has a mask"
         inputs = self._read(obs)
@@ -113,7 +113,7 @@ class TablePolicy(MaskableActorCriticPolicy):
             wanted = self.reference.act(inputs, action_masks)
         apart = (chances * (log_probs - wanted)).sum(dim=-1)  # the Kullback-Leibler divergence
         ppo = self._config.ppo
-        return values, taken, ppo.entropy * entropy - ppo.pull * apart
+        return values, taken, ppo.ent_coef * entropy - ppo.kl_coef * apart
 
     def forward(self, *_: Any, **__: Any) -> Any:
         """Not used: decisions are made by ``SelfPlayPPO.decide``."""

@@ -69,20 +69,20 @@ def points_scale(rules: Rules) -> float:
 
 
 @dataclass(frozen=True)
-class Company:
+class TableOpponents:
     """Who sits at the tables beside the learner's newest self.
 
-    At most tables the learner sits in every seat. At a share of them it meets a guest, who takes
-    one to all but one of the seats, drawn anew for each deal.
+    At most tables the learner sits in every seat. At a share of them it meets an opponent, who
+    takes one to all but one of the seats, drawn anew for each deal.
     """
 
-    opponents: Sequence[tuple[Agent, float]] = ()
-    """Players, and the share of the tables that each of them is a guest at."""
+    players: Sequence[tuple[Agent, float]] = ()
+    """Players, and the share of the tables that each of them sits at."""
     pool: Pool | None = None
     """Past selves."""
     past: float = 0.0
-    """Share of the tables at which a past self is the guest."""
-    learns: str = "both"
+    """Share of the tables at which a past self is the opponent."""
+    part: str = "both"
     """What the learner decides itself: "both", "bids" or "cards"."""
     partner: Agent | None = None
     """Who decides the rest for it."""
@@ -97,7 +97,7 @@ class LapTables:
         seed: Seed of the deals and of every chance at the tables.
         hand_size: The only hand size; None: as the schedule has them.
         layout: "default" or "universal".
-        company: Who else sits there.
+        opponents: Who else sits there.
         show_hands: Whether to add the other seats' hands behind each observation, eight bytes of
             mask each, clockwise, for a critic that sees them.
         random: Every chance but that of the deals; None: a generator of the seed's own.
@@ -110,7 +110,7 @@ class LapTables:
         seed: int,
         hand_size: int | None = None,
         layout: str = "default",
-        company: Company | None = None,
+        opponents: TableOpponents | None = None,
         show_hands: bool = False,
         random: np.random.Generator | None = None,
     ) -> None:
@@ -127,24 +127,23 @@ class LapTables:
         """(C,) points that make one unit of reward."""
         self.random = random or np.random.Generator(np.random.Philox(seed))
         """Every chance but that of the deals; the learner draws from it, too."""
-        self.company = company or Company()
+        self.opponents = opponents or TableOpponents()
         self._actors = self._sit_down()
         self._visitor = _shared_out(
-            [self.company.past, *(share for _, share in self.company.opponents)], num_tables
+            [self.opponents.past, *(share for _, share in self.opponents.players)], num_tables
         )
         self.sitting = np.full((num_tables, rules.players), OURS, np.int8)
         """(N, players): place in the list of all players of who sits there, or ``OURS``."""
         self._first_column = np.arange(num_tables) * rules.players
         self.tables.reset()
         self._stagger()
-        self._seat_guests(np.ones(num_tables, np.bool_))
+        self._seat_opponents(np.ones(num_tables, np.bool_))
 
     def _sit_down(self) -> list[Opponent]:
         """Returns the players that sit here all the time: the opponents, then the partner."""
-        company = self.company
-        agents = [opponent for opponent, _ in company.opponents]
-        if company.partner is not None:
-            agents.append(company.partner)
+        agents = [opponent for opponent, _ in self.opponents.players]
+        if self.opponents.partner is not None:
+            agents.append(self.opponents.partner)
         actors = [Opponent(agent, self.rules, self.tables.hand_size, False) for agent in agents]
         for actor in actors:
             actor.begin(None)
@@ -162,18 +161,18 @@ class LapTables:
                 tables.step(chances.argmax(axis=1))
         self._set_games(start)
 
-    def _seat_guests(self, new: Bools) -> None:
-        """Draws who sits where at those of the tables that begin a deal and have guests."""
+    def _seat_opponents(self, new: Bools) -> None:
+        """Draws who sits where at those of the tables that begin a deal and have opponents."""
         where = np.flatnonzero(new & (self._visitor != OURS))
-        guests = self._visitor[where]
-        past = guests == _PAST
+        opponents = self._visitor[where]
+        past = opponents == _PAST
         if past.any():
-            assert self.company.pool is not None, "past selves come from the pool"
-            found = self.company.pool.at_tables(int(past.sum()), self.random)
-            guests[past] = np.where(found == NOBODY, OURS, found + len(self._actors))
+            assert self.opponents.pool is not None, "past selves come from the pool"
+            found = self.opponents.pool.at_tables(int(past.sum()), self.random)
+            opponents[past] = np.where(found == NOBODY, OURS, found + len(self._actors))
         places = self.random.permuted(np.tile(np.arange(self.players), (len(where), 1)), axis=1)
         number = self.random.integers(1, self.players, (len(where), 1))
-        self.sitting[where] = np.where(places < number, guests[:, np.newaxis], OURS)
+        self.sitting[where] = np.where(places < number, opponents[:, np.newaxis], OURS)
 
     def play(self, policy: Policy) -> Lap:
         """Plays one lap at every table and returns it. Forced moves are made without the policy."""
@@ -187,7 +186,7 @@ class LapTables:
         lap.rewards = tables.rewards.ravel() / self.scale
         lap.ends = tables.deal_ends.repeat(self.players)
         self._tell_pool(tables.deal_ends)
-        self._seat_guests(tables.deal_ends)
+        self._seat_opponents(tables.deal_ends)
         return lap
 
     def _empty_lap(self) -> Lap:
@@ -233,12 +232,12 @@ class LapTables:
     def _who_decides(self, columns: NDArray[np.int64], masks: Bytes) -> NDArray[np.int8]:
         """Returns who decides at each table (N,): ``OURS``, a player's place, or ``_FORCED``."""
         sitting = self.sitting.ravel()[columns]
-        learns = self.company.learns
-        if learns != "both":
+        part = self.opponents.part
+        if part != "both":
             bidding = masks[:, BID_BASE:].any(axis=1)
             selves = (sitting == OURS) | (sitting >= len(self._actors))
-            others = selves & (bidding != (learns == "bids"))
-            sitting = np.where(others, len(self.company.opponents), sitting)
+            others = selves & (bidding != (part == "bids"))
+            sitting = np.where(others, len(self.opponents.players), sitting)
         return np.where(masks.sum(axis=1, dtype=np.int64) > 1, sitting, _FORCED).astype(np.int8)
 
     def _ask(self, place: int, asked: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -246,24 +245,24 @@ class LapTables:
         words = self.random.integers(2**64, size=len(asked), dtype=np.uint64)
         past = place - len(self._actors)
         if past >= 0:
-            assert self.company.pool is not None, "past selves come from the pool"
+            assert self.opponents.pool is not None, "past selves come from the pool"
             views, masks = self.tables.observations[asked], self.tables.action_masks[asked]
-            return self.company.pool.ask(past, views, masks, words, self.rules)
+            return self.opponents.pool.ask(past, views, masks, words, self.rules)
         return self._actors[place].ask(self.tables.games, self._compiled, asked, words)
 
     def _tell_pool(self, ended: Bools) -> None:
         """Tells the pool how the learner did against past selves in the deals that ended."""
-        pool = self.company.pool
+        pool = self.opponents.pool
         if pool is None:
             return
-        guests = self.sitting[ended].max(axis=1) - len(self._actors)
-        for guest in np.unique(guests[guests >= 0]).tolist():
-            deals = guests == guest
+        opponents = self.sitting[ended].max(axis=1) - len(self._actors)
+        for opponent in np.unique(opponents[opponents >= 0]).tolist():
+            deals = opponents == opponent
             ours = self.sitting[ended][deals] == OURS
             points = self.tables.rewards[ended][deals]
             mine = np.average(points, axis=1, weights=ours)
             theirs = np.average(points, axis=1, weights=~ours)
-            pool.note(guest, (np.sign(mine - theirs) + 1) / 2)
+            pool.note(opponent, (np.sign(mine - theirs) + 1) / 2)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Returns all that is needed to go on from here, but the state of ``random``."""
@@ -281,7 +280,7 @@ class LapTables:
 
 
 def _shared_out(shares: Sequence[float], num_tables: int) -> NDArray[np.int8]:
-    """Returns who is the guest at each table (N,): ``_PAST``, an opponent's place, or ``OURS``."""
+    """Returns the opponent at each table (N,): ``_PAST``, its place among them, or ``OURS``."""
     ends = np.round(np.cumsum([0.0, *shares]) * num_tables).astype(int)
     visitor = np.full(num_tables, OURS, np.int8)
     for place, (first, end) in enumerate(itertools.pairwise(ends)):

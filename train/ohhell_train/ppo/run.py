@@ -1,88 +1,195 @@
-"""Running a training: from settings to a run directory, with progress, interruptible anywhere."""
+"""PPO self-play as a run: rollout, update, measure, save."""
 
 from __future__ import annotations
 
+import math
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
-import torch
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
 
 from ohhell_agents import make
+from ohhell_agents.base import Agent
 from ohhell_env.errors import RulesError
-from ohhell_train.evaluate import check_fields
-from ohhell_train.ppo.config import PAST, Config
-from ohhell_train.ppo.folder import BOARD, Counters, RunDirectory, start_of
-from ohhell_train.ppo.learner import SelfPlayPPO, keeping_global_chance
+from ohhell_train.evaluate import Difference, check_fields
+from ohhell_train.ppo.config import PpoConfig
+from ohhell_train.ppo.folder import CHECKPOINTS, PpoRun
+from ohhell_train.ppo.learner import SelfPlayPPO
 from ohhell_train.ppo.mixed_tables import MixedTables
 from ohhell_train.ppo.pool import Pool
-from ohhell_train.ppo.reporter import Reporter
-from ohhell_train.ppo.rollout import Company, LapTables
-from ohhell_train.runs.tensorboard import Board
+from ohhell_train.ppo.rollout import LapTables, TableOpponents
+from ohhell_train.runs.metrics import METRICS, Row, add_metrics, cut_metrics, measured_columns
+from ohhell_train.runs.network import checkpoint_in, start_network
+from ohhell_train.runs.trainer import Trainer
+from ohhell_train.settings import PAST
 
 _MOST_MEMORY = 4 * 2**30
 """Bytes that a rollout may take."""
 _OTHER_BYTES = 64
 """Bytes of a decision in a rollout beside its observation and mask, about."""
+_LOSSES = {
+    "policy_loss": "policy_gradient_loss",
+    "value_loss": "value_loss",
+    "entropy": "entropy_loss",
+    "approx_kl": "approx_kl",
+    "clip_fraction": "clip_fraction",
+    "explained_variance": "explained_variance",
+    "learning_rate": "learning_rate",
+}
+"""Columns of the metrics, by MaskablePPO's names without "train/"."""
 
 
-def train(run: RunDirectory, quiet: bool = False) -> Counters:
-    """Trains a run, new or interrupted, to its end; does nothing if it is finished.
+class PpoTrainer(Trainer[PpoConfig]):
+    """A run of PPO self-play while it trains."""
 
-    Args:
-        run: The run directory.
-        quiet: Show no progress.
+    run: PpoRun
+    unit: ClassVar[str] = "decision"
 
-    Raises:
-        InUseError: Another process trains in the same folder.
-        CheckpointError: The saved state is broken.
-        MetricsError: The metrics are damaged.
-        DivergedError: The numbers went out of hand; what was saved before is unchanged.
-    """
-    counters = run.counters()
-    if counters.finished:
-        return counters
-    with run.lock(), keeping_global_chance():
-        run.recover()
-        return _go_on(run, quiet)
+    @classmethod
+    def check(cls, config: PpoConfig) -> None:
+        """Checks all of the settings that can be checked without a run, at the tables, too.
+
+        Raises:
+            OhHellError: They cannot be played, or one of the players is not found.
+        """
+        _check_size(config)
+        kinds = config.table_kinds()
+        if config.start is not None:
+            hidden = config.network.hidden
+            start_network(Path(config.start), kinds[0], config.layout, hidden, config.part)
+        fields = [name for name in config.report.fields if name != PAST]
+        check_fields(fields, [kind.rules for kind in kinds], config.report.seed)
+
+    def restore(self) -> None:
+        """Takes up the saved state, if there is one.
+
+        Raises:
+            CheckpointError: It is damaged, or belongs to other settings.
+            MetricsError: The metrics are damaged.
+        """
+        config = self.config
+        self.counters = self.run.counters()
+        if self.counters.finished:
+            return
+        _check_size(config)
+        self.run.check_opponents(config)  # before they are asked to sit down
+        self.ppo = SelfPlayPPO(config, make_tables(config), self.run.start(config))
+        self.ppo.planned = config.decisions
+        self.run.restore_state(self.ppo)
+        cut_metrics(self.run.path / METRICS, self.done)
+        self.clock.start(self.counters.seconds, 0.0)
+        self._saved = self.done
+        self._said_nothing_learned = False
+
+    @property
+    def done(self) -> int:
+        """How many decisions are done."""
+        return self.counters.decisions
+
+    def finished(self) -> bool:
+        """Returns whether that is all of them, or the clock has ended the run."""
+        return self.counters.finished or self.done >= self.config.decisions
+
+    def step(self) -> bool:
+        """Plays a rollout and makes an update."""
+        if self.config.max_minutes is not None:
+            self.ppo.time_fraction = self.clock.seconds / (60 * self.config.max_minutes)
+        # One decision is asked for, which takes one rollout; its own log is not used.
+        self.ppo.learn(1, log_interval=sys.maxsize, reset_num_timesteps=False)
+        self.counters.decisions = self.ppo.num_timesteps
+        if not self.ppo.rollout_buffer.free.any() and not self._said_nothing_learned:
+            self._said_nothing_learned = True
+            self.display.say(
+                f"after {self.done:,} decisions: the rollout held none to learn from (all were "
+                "forced, or what follows them is not known yet), so it changed nothing; raise "
+                f"rollout_laps={self.config.rollout_laps} or tables={self.config.tables}"
+            )
+        return True
+
+    def player(self) -> Agent:
+        """Returns the newest player."""
+        return self.run.player(self.ppo.policy.network, self.config)
+
+    def is_due(self) -> bool:
+        """Returns whether the newest player is to be measured."""
+        since = self.done - self.counters.measured
+        return self.finished() or since >= self.config.report.every
+
+    def field(self, name: str) -> Agent | None:
+        """Returns the player of a field; "past" is the run when it was half as far."""
+        if name != PAST:
+            return super().field(name)
+        folder = self.run.past_self(self.done // 2)
+        if folder is None:
+            return None
+        return self.run.player(checkpoint_in(folder, self.config.part).network, self.config)
+
+    def measure(self) -> dict[str, Difference]:
+        """Plays against the fields; keeps the player as ``best`` if it never did better."""
+        found, counters = super().measure(), self.counters
+        counters.measured = self.done
+        counters.scores = {name: [d.mean, d.low, d.high] for name, d in found.items()}
+        marks = [found[name].mean for name in found if name != PAST]  # that one moves itself
+        if not marks or counters.best is None or sum(marks) > counters.best:
+            counters.best = sum(marks)
+            self.run.save_network(self.ppo.policy.network, self.config, "best")
+        return found
+
+    def save(self, found: Mapping[str, Difference]) -> Row:
+        """Writes the metrics down, and the state where it is time."""
+        self.counters.seconds = self.clock.seconds
+        row = self._row(found)
+        add_metrics(self.run.path / METRICS, row)
+        planned = max(self.config.decisions, self.done)
+        self.show("training", self.done, planned)
+        self.show_time_left(planned)
+        self.counters.finished = self.finished()
+        if self.finished() or self.done - self._saved >= self.config.save_every:
+            self._save()
+        return row
+
+    def stop(self) -> None:
+        """Ends the run: the learning rate has fallen with the clock, so it cannot go on."""
+        if self.counters.measured < self.done:
+            self.measure()
+        self.counters.finished = True
+        self._save()
+        self.display.say(
+            f"stopped by max_minutes={self.config.max_minutes} at {self.done:,} of "
+            f"{self.config.decisions:,} decisions"
+        )
+
+    def _save(self) -> None:
+        self._saved = self.done
+        network = self.ppo.policy.network
+        self.run.save_network(network, self.config, f"{CHECKPOINTS}/{self._saved}")
+        self.run.save_network(network, self.config, "last")
+        self.run.save_state(self.ppo, self.counters)
+
+    def _row(self, found: Mapping[str, Difference]) -> Row:
+        buffer, logged = self.ppo.rollout_buffer, self.ppo.logger.name_to_value
+        deals = (buffer.rewards * self.ppo.tables.scale)[buffer.ends & buffer.ours]
+        row: Row = {
+            "decisions": self.done,
+            "seconds": round(self.counters.seconds, 2),
+            "decisions_in_loss": int(buffer.free.sum()),
+            "points_a_deal": round(float(deals.mean()), 4) if len(deals) else "",
+        }
+        row |= {name: _written(logged.get(f"train/{key}")) for name, key in _LOSSES.items()}
+        return row | measured_columns(self.config.report.fields, found)
 
 
-def _go_on(run: RunDirectory, quiet: bool) -> Counters:
-    counters, config = run.counters(), run.config()
-    if counters.finished:  # by another process, just before this one came to it
-        return counters
-    torch.set_num_threads(1)  # with others on the machine, two threads are slower than one
-    _check_size(config)
-    run.check_others(config)
-    ppo = SelfPlayPPO(config, tables_of(config), run.start(config))
-    run.restore_state(ppo)
-    run.cut_metrics(counters.decisions)
-    board = Board(run.path / BOARD if config.report.tensorboard else None, counters.decisions)
-    with _progress(quiet) as progress, board:
-        done = counters.decisions
-        total = _whole_rollouts(config.decisions - done, ppo) + done
-        task = progress.add_task("training", total=total, completed=done, score="", left="")
-        if config.max_minutes is not None:
-            ppo.hurry = counters.seconds / (60 * config.max_minutes)
-        reporter = Reporter(run, config, counters, progress, task, board)
-        left = config.decisions - counters.decisions
-        never = sys.maxsize  # its own log is not used
-        ppo.learn(left, reporter, log_interval=never, reset_num_timesteps=False)
-    return counters
+def _written(value: float | None) -> str:
+    """Returns a loss for the metrics: nothing where there is none, or none that says anything."""
+    return "" if value is None or not math.isfinite(value) else f"{value:.6g}"
 
 
-def _whole_rollouts(decisions: int, ppo: SelfPlayPPO) -> int:
-    """Returns how many decisions a number of them takes in whole rollouts."""
-    size = ppo.n_steps * ppo.n_envs
-    return -(-decisions // size) * size
-
-
-def _check_size(config: Config) -> None:
+def _check_size(config: PpoConfig) -> None:
     """Raises RulesError where the rollouts would not fit into memory."""
-    tables = tables_of(config, 2 * len(config.rules_of_tables()))
-    decisions = config.laps * sum(
+    tables = make_tables(config, 2 * len(config.table_kinds()))
+    decisions = config.rollout_laps * sum(
         _share(config.tables, len(tables.groups), number) * group.players
         for number, group in enumerate(tables.groups)
     )
@@ -90,33 +197,33 @@ def _check_size(config: Config) -> None:
     if size > _MOST_MEMORY:
         players = " or ".join(str(group.players) for group in tables.groups)
         raise RulesError(
-            f"tables={config.tables}, laps={config.laps}: rollouts of {decisions:,} decisions "
-            f"(tables * {players} players * laps) take {size / 2**30:,.1f} GiB; "
-            f"{_MOST_MEMORY / 2**30:.0f} GiB are allowed, lower one of them"
+            f"tables={config.tables}, rollout_laps={config.rollout_laps}: rollouts of "
+            f"{decisions:,} decisions (tables * {players} players * laps) take "
+            f"{size / 2**30:,.1f} GiB; {_MOST_MEMORY / 2**30:.0f} GiB are allowed: lower one"
         )
 
 
-def tables_of(config: Config, number: int | None = None) -> MixedTables:
+def make_tables(config: PpoConfig, number: int | None = None) -> MixedTables:
     """Returns the tables of a run, or fewer of them.
 
     Raises:
         OhHellError: The rules cannot be played, or a player that should sit there is not found.
     """
     random = np.random.Generator(np.random.Philox(config.seed))
-    pool = Pool(config.pool) if config.opponents.past > 0 else None
-    rules = config.rules_of_tables()
+    pool = Pool(config.pool) if config.past_share() > 0 else None
+    kinds = config.table_kinds()
     groups = [
         LapTables(
-            each,
-            _share(config.tables if number is None else number, len(rules), place),
+            rules,
+            _share(config.tables if number is None else number, len(kinds), place),
             config.seed,
-            config.hand_size,
+            hand_size,
             config.layout,
-            _company(config, pool),
-            config.network.critic == "all_hands",
+            _opponents(config, pool),
+            config.network.critic == "oracle",
             random,
         )
-        for place, each in enumerate(rules)
+        for place, (rules, hand_size) in enumerate(kinds)
     ]
     return MixedTables(groups)
 
@@ -126,43 +233,7 @@ def _share(tables: int, groups: int, place: int) -> int:
     return tables // groups + (place < tables % groups)
 
 
-def _company(config: Config, pool: Pool | None) -> Company:
-    opponents = [(make(name, 0), share) for name, share in config.opponents.fixed().items()]
-    partner = None if config.learn == "both" else make(config.rest, 0)
-    return Company(opponents, pool, config.opponents.past, config.learn, partner)
-
-
-def _progress(quiet: bool) -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:,} of {task.total:,} decisions"),
-        TextColumn("{task.fields[score]}"),
-        TextColumn("{task.fields[left]}"),
-        console=Console(file=sys.stdout),
-        disable=quiet,
-    )
-
-
-def check_settings(config: Config) -> None:
-    """Checks all of the settings that can be checked without a run, at the tables, too.
-
-    Raises:
-        OhHellError: They cannot be played, or one of the players is not found.
-    """
-    _check_size(config)
-    if config.start is not None:
-        start_of(config, Path(config.start))
-    fields = [name for name in config.report.against if name != PAST]
-    check_fields(fields, config.rules_of_tables(), config.report.seed)
-
-
-def begin(path: Path, config: Config, force: bool = False) -> RunDirectory:
-    """Begins a run in a folder; with ``force``, what is there is moved aside first.
-
-    Raises:
-        RulesError: The settings cannot be played, or the folder is taken; nothing is written.
-        InUseError: Another process trains in the folder.
-    """
-    check_settings(config)
-    return RunDirectory.begin(path, config, force)
+def _opponents(config: PpoConfig, pool: Pool | None) -> TableOpponents:
+    opponents = [(make(name, 0), share) for name, share in config.shares().items()]
+    partner = None if config.part == "both" else make(config.partner, 0)
+    return TableOpponents(opponents, pool, config.past_share(), config.part, partner)

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
 from typing import Any
 
 import torch
 
 from ohhell_train.ppo.learner import SelfPlayPPO
 from ohhell_train.ppo.rollout import LAP_FIELDS, Lap
-
-
-def digest_of(tensors: Mapping[str, torch.Tensor], notes: str) -> str:
-    """Returns the SHA-256 of a state: a damaged one must not reach the unchecked engine."""
-    found = hashlib.sha256(notes.encode())
-    for name, tensor in sorted(tensors.items()):
-        found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        found.update(tensor.detach().numpy().tobytes())
-    return found.hexdigest()
 
 
 def tensors_of(ppo: SelfPlayPPO) -> dict[str, torch.Tensor]:
@@ -28,8 +17,8 @@ def tensors_of(ppo: SelfPlayPPO) -> dict[str, torch.Tensor]:
         tensors |= {f"optimizer.{number}.{name}": value for name, value in values.items()}
     tensors = {name: value.contiguous() for name, value in tensors.items()}
     tensors |= {f"tables.{k}": torch.from_numpy(v) for k, v in ppo.tables.state().items()}
-    if ppo.tables.company.pool is not None:
-        tensors["pool.beaten"] = torch.from_numpy(ppo.tables.company.pool.beaten)
+    if ppo.tables.opponents.pool is not None:
+        tensors["pool.beaten"] = torch.from_numpy(ppo.tables.opponents.pool.beaten)
     if ppo.following is not None:
         for name in LAP_FIELDS:
             tensors[f"lap.{name}"] = torch.from_numpy(getattr(ppo.following, name))

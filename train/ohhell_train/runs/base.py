@@ -1,24 +1,28 @@
-"""What the folders of all runs have in common: settings, versions, a lock, beginning and moving."""
+"""What the folders of all runs have in common: settings, versions, a lock, beginning and moving.
+
+A way to train has a subclass of ``RunFolder`` for what it keeps there, and one of
+``ohhell_train.runs.trainer.Trainer`` for what it does.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import csv
 import importlib.metadata
-import io
 import json
 import platform
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Generic, Self, TypeVar
 
 import ohhell_agents
 import ohhell_env
 from ohhell_env.errors import CheckpointError, RulesError, shown
 from ohhell_env.files import write_whole
 from ohhell_train.runs.lock import InUseError, only_here
+from ohhell_train.settings import RunSettings
 
 CONFIG, VERSIONS, LOCK, START = "config.yaml", "versions.json", ".lock", "start"
 PLAYERS = "players.json"
@@ -27,17 +31,29 @@ LEFT_OVER = re.compile(r"\.(?P<name>best|last|start|[0-9]+)\.(?P<kind>old|new)-[
 _LIBRARIES = ("numpy", "numba", "torch", "stable-baselines3", "sb3-contrib", "safetensors")
 
 
-class RunFolder:
+C = TypeVar("C", bound=RunSettings)
+
+
+def how_many(number: int, unit: str) -> str:
+    """Returns a number of things in words.
+
+    >>> how_many(1, "round"), how_many(2000, "decision")
+    ('1 round', '2,000 decisions')
+    """
+    return f"{number:,} {unit}{'' if number == 1 else 's'}"
+
+
+class RunFolder(ABC, Generic[C]):
     """A folder with a run in it; subclasses say what else is there."""
 
-    settings: ClassVar[Any]
+    settings: type[C]
     """The class of its settings."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @classmethod
-    def create(cls, path: Path, config: Any) -> Self:
+    def create(cls, path: Path, config: C) -> Self:
         """Begins a run in a new folder.
 
         Raises:
@@ -57,29 +73,58 @@ class RunFolder:
             run._describe(config)
         return run
 
-    def _describe(self, config: Any) -> None:
+    def _describe(self, config: C) -> None:
         versions = {"python": platform.python_version(), "ohhell_env": ohhell_env.__version__}
         versions |= {name: importlib.metadata.version(name) for name in _LIBRARIES}
         write_whole(self.path / VERSIONS, json.dumps(versions, indent=1) + "\n")
         self._bring(config)
-        players = {name: _fingerprint(name) for name in self.others(config)}
+        players = {name: _fingerprint(name) for name in config.opponent_names()}
         players = {name: text for name, text in players.items() if not text.endswith(":")}
         if players:  # such that can change: heuristic and random are known by their names
             write_whole(self.path / PLAYERS, json.dumps(players, indent=1) + "\n")
         write_whole(self.path / CONFIG, config.resolved().to_yaml())
 
-    def _bring(self, config: Any) -> None:
+    def _bring(self, config: C) -> None:
         """Puts what else a run needs into its folder, before the settings make it one."""
 
-    def others(self, config: Any) -> Iterable[str]:
-        """Returns the players that the run trains with, by the names that ``make`` knows.
+    @abstractmethod
+    def done(self) -> str:
+        """Returns how far the run is, such as "2 rounds"; empty where nothing is kept yet."""
 
-        They stay where they are: the run keeps their fingerprints.
+    @abstractmethod
+    def finished(self) -> bool:
+        """Returns whether the run came to its end."""
+
+    @abstractmethod
+    def summary(self) -> str:
+        """Returns what the run did, in a few words."""
+
+    def result(self) -> Path:
+        """Returns where the player is that the run was for."""
+        return self.path / "best"
+
+    def recover(self) -> None:
+        """Mends what a kill left half done; called by who holds the lock."""
+
+    def check_unchanged(self, then: Mapping[str, Any], now: Mapping[str, Any], since: str) -> None:
+        """Checks that what is kept was made with the settings of the run as they are now.
+
+        Args:
+            then: The settings that it was made with, as plain data.
+            now: The settings that it depends on, as they are now.
+            since: What was done then, for the message: "round 1 was played".
+
+        Raises:
+            CheckpointError: A setting has changed: going on would make a run of no one recipe.
         """
-        del config
-        return ()
+        changed = [name for name, value in now.items() if then.get(name) != value]
+        if changed:
+            raise CheckpointError(
+                f"{self.path / CONFIG}: {', '.join(changed)} changed since {since}; put back what "
+                "was there, or begin the run anew"
+            )
 
-    def check_others(self, config: Any) -> None:
+    def check_opponents(self, config: C) -> None:
         """Checks that the players that the run trains with are those that it began with.
 
         Raises:
@@ -91,7 +136,7 @@ class RunFolder:
             return
         try:
             began = json.loads(file.read_text(encoding="utf-8"))
-            pairs = {name: began[name] for name in self.others(config) if name in began}
+            pairs = {name: began[name] for name in config.opponent_names() if name in began}
         except (OSError, ValueError, TypeError) as error:
             raise CheckpointError(
                 f"{file}: is damaged ({error}); put back what was there, or remove it to go on "
@@ -105,7 +150,7 @@ class RunFolder:
                 )
 
     @classmethod
-    def begin(cls, path: Path, config: Any, force: bool = False) -> Self:
+    def begin(cls, path: Path, config: C, force: bool = False) -> Self:
         """Begins a run in a folder; with ``force``, what is there is moved aside first.
 
         Raises:
@@ -134,8 +179,12 @@ class RunFolder:
         """
         return only_here(self.path / LOCK, "is training here")
 
-    def config(self) -> Any:
-        """Returns the settings of the run."""
+    def config(self) -> C:
+        """Returns the settings of the run.
+
+        Raises:
+            RulesError: They are none of this version.
+        """
         return self.settings.load(self.path / CONFIG)
 
     def set_aside(self) -> Path:
@@ -167,17 +216,6 @@ def clear_left_over(*folders: Path) -> None:
         for file in folder.glob(".*"):
             if LEFT_OVER.match(file.name):
                 shutil.rmtree(file, ignore_errors=True)
-
-
-def metrics_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Returns metrics as CSV; the newest row gives the columns."""
-    text = io.StringIO()
-    writer = csv.DictWriter(
-        text, list(rows[-1]), restval="", extrasaction="ignore", lineterminator="\n"
-    )
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 def is_free(path: Path) -> bool:

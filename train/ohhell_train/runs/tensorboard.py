@@ -14,26 +14,26 @@ class Board:
 
     Args:
         folder: Where its files go; None: nothing is written.
-        decisions: Where the run goes on; what stands there from later on was lost.
+        done: Where the run goes on; what stands there from later on was lost.
     """
 
-    def __init__(self, folder: Path | None, decisions: int) -> None:
+    def __init__(self, folder: Path | None, done: int) -> None:
         self._writer: Any = None
         if folder is not None:
             with warnings.catch_warnings():  # of its own dependencies
                 warnings.simplefilter("ignore")
                 from torch.utils.tensorboard import SummaryWriter
 
-            self._writer = SummaryWriter(str(folder), purge_step=decisions + 1)
+            self._writer = SummaryWriter(str(folder), purge_step=done + 1)
 
-    def add(self, row: Mapping[str, Any]) -> None:
-        """Adds a row of metrics at its "decisions"; empty cells are left out."""
+    def add(self, row: Mapping[str, Any], done: int) -> None:
+        """Adds a row of metrics at how far the run is; empty cells are left out."""
         if self._writer is None:
             return
         for name, value in row.items():
-            if name != "decisions" and value != "":
+            if value not in ("", None, done):
                 group = "progress" if name.startswith("over_") else "training"
-                self._writer.add_scalar(f"{group}/{name}", float(value), row["decisions"])
+                self._writer.add_scalar(f"{group}/{name}", float(value), done)
         self._writer.flush()
 
     def __enter__(self) -> Self:

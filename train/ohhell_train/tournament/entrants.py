@@ -282,11 +282,11 @@ def make_entrants(entrants: Sequence[EntrantLike], rules: Rules, seed: int) -> l
         named = named_player(given)
         player = _made(named, seed)
         _check_name(named.name, made)
-        made.append(begin(named.name, player, rules, ours=named.spec is not None))
+        made.append(begin_entrant(named.name, player, rules, ours=named.spec is not None))
     return made
 
 
-def begin(name: str, player: Any, rules: Rules, ours: bool = False) -> Entrant:
+def begin_entrant(name: str, player: Any, rules: Rules, ours: bool = False) -> Entrant:
     """Tells a player the rules, if it wants to know them, and returns it as an entrant.
 
     Args:

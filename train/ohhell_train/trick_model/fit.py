@@ -1,58 +1,42 @@
-"""``ohhell heuristic``: fits the heuristic player's models in self-play, from nothing.
-
-Round after round the player plays with the models that it has, at tables of many variants, players
-and hand sizes; the models are then fitted anew to what became of its cards. The first round plays
-at random.
-"""
+"""Fitting the heuristic player's trick models: the play that they are fitted to, and the fit."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 import torch
-import typer
 from numpy.typing import NDArray
-from rich.progress import Progress
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ohhell_agents.value.trick_model import (
     CARD,
-    FILE,
     HIDDEN,
     NOW_SITUATION,
     SITUATION,
     WANT,
-    new_models,
-    to_plain,
 )
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import Rows, compile_rules, new_games
-from ohhell_env.files import write_whole
 from ohhell_env.rules import Rules
 from ohhell_env.rules.schedule import largest_hand
-from ohhell_train.tournament.executors.processes import use_one_thread
+from ohhell_train.settings import FitSettings
 from ohhell_train.trick_model.samples import LATER, NOW, collect
 
 _PLAYERS = (2, 3, 3, 4, 4, 4, 5, 5, 6, 6, 7, 8)
 _SCORINGS = ("simple", "escalating", "common", "escalating", "hoerr", "wizard", "off_bid", "plump")
 _LARGEST = 13
-_RANDOM, _NOISE = np.array([1.0, 0.0, 1.0, 0.0]), np.array([0.04, 0.12, 0.02, 0.2])
+RANDOM, NOISE = np.array([1.0, 0.0, 1.0, 0.0]), np.array([0.04, 0.12, 0.02, 0.2])
 """See ``collect``: the first round, and the others. Some tables seat random players among the own,
 so that bids that mean nothing are known when they are seen."""
-_BATCH = 4096
-
 Rows32 = NDArray[np.float32]
 Labels = NDArray[np.int8]
 
 
-class _Chances(nn.Module):
-    """One of the two models: a hidden layer with ReLU; the output before it becomes a chance."""
+class TrickNet(nn.Module):
+    """One of the two models: a hidden layer with ReLU; its output becomes a probability."""
 
     def __init__(self, inputs: int) -> None:
         super().__init__()
@@ -63,7 +47,7 @@ class _Chances(nn.Module):
         return self.out(F.relu(self.hidden(inputs))).squeeze(-1)
 
 
-def tables_of(number: int) -> Rules:
+def training_rules(number: int) -> Rules:
     """Returns the rules of one of the tables that the models are fitted at, by its number."""
     players = _PLAYERS[number % len(_PLAYERS)]
     base = Rules.preset("oh_hell", players)
@@ -82,35 +66,6 @@ def tables_of(number: int) -> Rules:
     return base.replace(**changes)
 
 
-def heuristic(
-    out: Annotated[
-        Path, typer.Option(help=f"File of the models; as agents/{FILE.name} they are played with.")
-    ] = Path(FILE.name),
-    rounds: Annotated[int, typer.Option(min=1, help="Refits, after the one to random play.")] = 5,
-    rows: Annotated[int, typer.Option(min=1000, help="Cards noted in each round.")] = 1_500_000,
-    epochs: Annotated[int, typer.Option(min=1, help="Passes over them.")] = 4,
-    seed: Annotated[int, typer.Option(help="Seed of everything.")] = 1,
-) -> None:
-    """Fits the heuristic player's models in self-play; a few minutes."""
-    use_one_thread()
-    torch.manual_seed(seed)
-    models = new_models()
-    later, now = _Chances(LATER), _Chances(NOW)
-    with Progress() as progress:
-        for number in progress.track(range(rounds + 1), description="rounds"):
-            noise = _RANDOM if number == 0 else _NOISE
-            noted = play_and_note(models, rows, seed * 1000 + number, noise)
-            losses = fit(later, *noted[:2], epochs), fit(now, *noted[2:], epochs)
-            put(later, now, models)
-            progress.console.print(
-                f"round {number}: {len(noted[0]):,} cards, loss {losses[0]:.4f}; "
-                f"{len(noted[2]):,} leading ones, loss {losses[1]:.4f}"
-            )
-    made = {"rounds": rounds, "rows": rows, "epochs": epochs, "seed": seed}
-    write_whole(out, json.dumps({"made": made} | to_plain(models)) + "\n")
-    print(f"written: {out}")
-
-
 def play_and_note(
     models: Rows, rows: int, seed: int, noise: NDArray[np.float64]
 ) -> tuple[Rows32, Labels, Rows32, Labels]:
@@ -127,7 +82,7 @@ def play_and_note(
     choosers = new_games(1)
     batch.seed_tables(choosers, np.uint64(seed), np.uint64(1 << 40))
     while found < rows:
-        parts.append(_noted(models, tables_of(number), seed, number, choosers, noise))
+        parts.append(_noted(models, training_rules(number), seed, number, choosers, noise))
         found += len(parts[-1][0])
         number += 1
     later, later_won, now, now_won = zip(*parts, strict=True)
@@ -160,18 +115,20 @@ def _noted(
     return later[:laters], later_won[:laters], now[:nows], now_won[:nows]
 
 
-def fit(model: nn.Module, inputs: Rows32, won: Labels, epochs: int) -> float:
+def fit_trick_net(model: nn.Module, inputs: Rows32, won: Labels, settings: FitSettings) -> float:
     """Fits a model to what became of cards.
 
     Returns:
         The mean loss of the last pass.
     """
     rows, labels = torch.from_numpy(inputs), torch.from_numpy(won).float()
-    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-    steps = epochs * math.ceil(len(rows) / _BATCH)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 5e-3, total_steps=steps)
+    optimizer = torch.optim.Adam(model.parameters())
+    epochs, size = settings.epochs, settings.batch_size
+    steps = epochs * math.ceil(len(rows) / size)
+    rate = settings.learning_rate
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps)
     losses: list[float] = []
-    for chosen in _batches(len(rows), epochs):
+    for chosen in _row_batches(len(rows), epochs, size):
         output = model(rows[chosen])
         chances = 0.5 + 0.5 * output * torch.rsqrt(
             1.0 + output * output
@@ -185,14 +142,14 @@ def fit(model: nn.Module, inputs: Rows32, won: Labels, epochs: int) -> float:
     return float(np.mean(losses[-(steps // epochs) :]))
 
 
-def _batches(rows: int, epochs: int) -> Iterator[Tensor]:
+def _row_batches(rows: int, epochs: int, size: int) -> Iterator[Tensor]:
     for _ in range(epochs):
         order = torch.randperm(rows)
-        for start in range(0, rows, _BATCH):
-            yield order[start : start + _BATCH]
+        for start in range(0, rows, size):
+            yield order[start : start + size]
 
 
-def put(later: _Chances, now: _Chances, models: Rows) -> None:
+def put_weights(later: TrickNet, now: TrickNet, models: Rows) -> None:
     """Writes the weights of the two models into a ``MODELS`` row."""
     weights = later.hidden.weight.detach().numpy().T
     parts = np.split(weights, np.cumsum([SITUATION, WANT]))

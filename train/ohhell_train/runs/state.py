@@ -1,4 +1,8 @@
-"""Files of named arrays: safetensors with a text and a digest, written whole or not at all."""
+"""The saved state of a run: named arrays with a text and a digest, in one safetensors file.
+
+Whole or not there, nothing pickled; the digest is there because a damaged state must not reach the
+unchecked engine.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ Arrays = dict[str, NDArray[Any]]
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], notes: str) -> None:
     """Writes arrays and a text whole or not at all: beside their place first, then moved there."""
-    plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    plain = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     write_whole(path, save(plain, {"notes": notes, "sha256": _digest(plain, notes)}))
 
 

@@ -1,0 +1,65 @@
+"""What a run shows while it trains: a bar in a terminal, and a line for each measurement."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+
+class Display:
+    """A bar with what is done, how far, how well and how long it still takes.
+
+    Args:
+        quiet: Show nothing.
+    """
+
+    def __init__(self, quiet: bool = False) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[count]}"),
+            TextColumn("{task.fields[score]}"),
+            TextColumn("{task.fields[left]}"),
+            console=Console(file=sys.stdout),
+            disable=quiet,
+        )
+        self._task = self._progress.add_task("training", total=1.0, count="", score="", left="")
+
+    def show(self, doing: str, share: float, count: str) -> None:
+        """Moves the bar.
+
+        Args:
+            doing: What is done, such as "playing".
+            share: How much of the run is done, 0 to 1.
+            count: The same in words, such as "round 1.5 of 3".
+        """
+        self._progress.update(self._task, description=doing, completed=share, count=count)
+
+    def note(self, *, score: str | None = None, left: str | None = None) -> None:
+        """Shows the newest measurement, or how long the run still takes, behind the bar."""
+        if score is not None:
+            self._progress.update(self._task, score=score)
+        if left is not None:
+            self._progress.update(self._task, left=left)
+
+    def say(self, text: str) -> None:
+        """Prints a line above the bar."""
+        if not self._progress.disable:
+            self._progress.console.print(text, highlight=False, soft_wrap=True)
+
+    def __enter__(self) -> Self:
+        """Returns itself, shown until the ``with`` block ends."""
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._progress.stop()

@@ -1,0 +1,120 @@
+"""The fit of the heuristic player's trick models as a run: play, fit, measure, save.
+
+Round after round the player plays with the models that it has; the models are then fitted anew to
+what became of its cards. The first round plays at random.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+import torch
+
+from ohhell_agents.counterfactual import CounterfactualAgent
+from ohhell_agents.value.trick_model import new_models
+from ohhell_env.engine.layout import engine_rows
+from ohhell_train.evaluate import Difference, check_fields
+from ohhell_train.runs.metrics import Row, measured_columns, number_in
+from ohhell_train.runs.trainer import Trainer
+from ohhell_train.trick_model.config import TrickModelConfig
+from ohhell_train.trick_model.fit import (
+    NOISE,
+    RANDOM,
+    TrickNet,
+    fit_trick_net,
+    play_and_note,
+    put_weights,
+)
+from ohhell_train.trick_model.folder import TrickModelRun
+from ohhell_train.trick_model.samples import LATER, NOW
+
+
+class TrickModelTrainer(Trainer[TrickModelConfig]):
+    """A fit of the trick models while it runs."""
+
+    run: TrickModelRun
+    unit: ClassVar[str] = "round"
+
+    @classmethod
+    def check(cls, config: TrickModelConfig) -> None:
+        """Checks that there are the players that it is measured against.
+
+        Raises:
+            OhHellError: One is not found.
+        """
+        rules = [kind.rules for kind in config.table_kinds()]
+        check_fields(config.report.fields, rules, config.report.seed)
+
+    def restore(self) -> None:
+        """Takes up the saved state, with torch's random state, if there is one.
+
+        Raises:
+            CheckpointError: It is damaged, or belongs to other settings.
+        """
+        torch.manual_seed(self.config.seed)
+        self.models = new_models()
+        self.nets = torch.nn.ModuleDict({"later": TrickNet(LATER), "now": TrickNet(NOW)})
+        self._row: Row = {}
+        arrays, self.rows = self.run.state()
+        if self.rows:
+            rng = torch.from_numpy(arrays.pop("rng"))
+            self.nets.load_state_dict({k: torch.from_numpy(v) for k, v in arrays.items()})
+            torch.set_rng_state(rng)
+            self._put()
+            last = self.rows[-1]
+            self.clock.start(number_in(last, "seconds"), number_in(last, "cpu_seconds"))
+
+    def _put(self) -> None:
+        later, now = self.nets["later"], self.nets["now"]
+        assert isinstance(later, TrickNet) and isinstance(now, TrickNet)
+        put_weights(later, now, self.models)
+
+    @property
+    def done(self) -> int:
+        """How many rounds are done, the one to random play counted."""
+        return len(self.rows) + bool(self._row)
+
+    def finished(self) -> bool:
+        """Returns whether that is all of them."""
+        return self.done > self.config.rounds
+
+    def step(self) -> bool:
+        """Plays and fits a round."""
+        config, number = self.config, self.done
+        self.show("playing", number, config.rounds + 1)
+        noise = NOISE if number else RANDOM
+        seed = config.seed * 1000 + number
+        later, later_won, now, now_won = play_and_note(self.models, config.cards, seed, noise)
+        self.show("fitting", number + 0.5, config.rounds + 1)
+        later_loss = fit_trick_net(self.nets["later"], later, later_won, config.fit)
+        now_loss = fit_trick_net(self.nets["now"], now, now_won, config.fit)
+        self._put()
+        self._row = {
+            "cards": len(later),
+            "leading_cards": len(now),
+            "later_loss": round(later_loss, 5),
+            "now_loss": round(now_loss, 5),
+        }
+        return True
+
+    def player(self) -> CounterfactualAgent:
+        """Returns the heuristic player with the newest models."""
+        return CounterfactualAgent(engine_rows(self.models.view(np.ndarray).copy()))
+
+    def save(self, found: Mapping[str, Difference]) -> Row:
+        """Saves the models and all that a resumed run needs."""
+        row: Row = {
+            "round": self.done,
+            "seconds": round(self.clock.seconds, 2),
+            "cpu_seconds": round(self.clock.cpu_seconds, 2),
+            **self._row,
+            **measured_columns(self.config.report.fields, found),
+        }
+        self.rows.append(row)
+        self._row = {}
+        arrays = {name: value.detach().numpy() for name, value in self.nets.state_dict().items()}
+        self.run.save(arrays | {"rng": torch.get_rng_state().numpy()}, self.rows, self.models)
+        self.show("", self.done, self.config.rounds + 1)
+        return row
