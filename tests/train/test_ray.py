@@ -482,6 +482,8 @@ def cluster() -> Iterator[Any]:
     cluster_utils = importlib.import_module("ray.cluster_utils")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        # Ray's workers give way to all others: beside other tests they compile for many minutes.
+        patch.setenv("RAY_worker_niceness", "0")
         node = {"num_cpus": 1, "num_gpus": 0, "object_store_memory": 80_000_000}
         cluster = cluster_utils.Cluster(
             initialize_head=True, head_node_args={**node, "include_dashboard": False}
