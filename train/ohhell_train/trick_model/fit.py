@@ -22,12 +22,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ohhell_agents.value.trick_model import (
-    CARD,
+    CURRENT_SITUATION,
     FILE,
+    FUTURE_CARD,
+    FUTURE_SITUATION,
+    FUTURE_WANTS,
     HIDDEN,
-    NOW_SITUATION,
-    SITUATION,
-    WANT,
     new_models,
     to_plain,
 )
@@ -37,12 +37,12 @@ from ohhell_env.files import write_whole
 from ohhell_env.rules import Rules
 from ohhell_env.rules.schedule import largest_hand
 from ohhell_train.tournament.executors.processes import use_one_thread
-from ohhell_train.trick_model.samples import LATER, NOW, collect
+from ohhell_train.trick_model.samples import CURRENT, FUTURE, Noise, collect
 
 _PLAYERS = (2, 3, 3, 4, 4, 4, 5, 5, 6, 6, 7, 8)
 _SCORINGS = ("simple", "escalating", "common", "escalating", "hoerr", "wizard", "off_bid", "plump")
 _LARGEST = 13
-_RANDOM, _NOISE = np.array([1.0, 0.0, 1.0, 0.0]), np.array([0.04, 0.12, 0.02, 0.2])
+_RANDOM, _NOISE = Noise(1.0, 0.0, 1.0, 0.0), Noise(0.04, 0.12, 0.02, 0.2)
 """See ``collect``: the first round, and the others. Some tables seat random players among the own,
 so that bids that mean nothing are known when they are seen."""
 _BATCH = 4096
@@ -95,13 +95,13 @@ def heuristic(
     use_one_thread()
     torch.manual_seed(seed)
     models = new_models()
-    later, now = _Chances(LATER), _Chances(NOW)
+    future, current = _Chances(FUTURE), _Chances(CURRENT)
     with Progress() as progress:
         for number in progress.track(range(rounds + 1), description="rounds"):
             noise = _RANDOM if number == 0 else _NOISE
             noted = play_and_note(models, rows, seed * 1000 + number, noise)
-            losses = fit(later, *noted[:2], epochs), fit(now, *noted[2:], epochs)
-            put(later, now, models)
+            losses = fit(future, *noted[:2], epochs), fit(current, *noted[2:], epochs)
+            put(future, current, models)
             progress.console.print(
                 f"round {number}: {len(noted[0]):,} cards, loss {losses[0]:.4f}; "
                 f"{len(noted[2]):,} leading ones, loss {losses[1]:.4f}"
@@ -112,13 +112,13 @@ def heuristic(
 
 
 def play_and_note(
-    models: Rows, rows: int, seed: int, noise: NDArray[np.float64]
+    models: Rows, rows: int, seed: int, noise: Noise
 ) -> tuple[Rows32, Labels, Rows32, Labels]:
-    """Plays with models; returns inputs and labels of the later model, then of the present one.
+    """Plays with models; returns inputs and labels of the future model, then of the present one.
 
     Args:
         models: The models.
-        rows: How many rows of the later model are wanted.
+        rows: How many rows of the future model are wanted.
         seed: Of the deals and choices.
         noise: As for ``collect``.
     """
@@ -130,12 +130,12 @@ def play_and_note(
         parts.append(_noted(models, tables_of(number), seed, number, choosers, noise))
         found += len(parts[-1][0])
         number += 1
-    later, later_won, now, now_won = zip(*parts, strict=True)
+    future, future_won, current, current_won = zip(*parts, strict=True)
     return (
-        np.concatenate(later),
-        np.concatenate(later_won),
-        np.concatenate(now),
-        np.concatenate(now_won),
+        np.concatenate(future),
+        np.concatenate(future_won),
+        np.concatenate(current),
+        np.concatenate(current_won),
     )
 
 
@@ -145,7 +145,7 @@ def _noted(
     seed: int,
     number: int,
     choosers: Rows,
-    noise: NDArray[np.float64],
+    noise: Noise,
     tables: int = 512,
 ) -> tuple[Rows32, Labels, Rows32, Labels]:
     compiled = compile_rules(rules, "deal")
@@ -153,11 +153,11 @@ def _noted(
     batch.seed_tables(games, np.uint64(seed), np.uint64(number * tables))
     batch.begin_all(games, compiled)
     room = tables * rules.players * (_LARGEST + 2)
-    later, later_won = np.empty((room, LATER), np.float32), np.empty(room, np.int8)
-    now, now_won = np.empty((room, NOW), np.float32), np.empty(room, np.int8)
-    notes = (later, later_won, now, now_won)
-    laters, nows = collect(games, compiled, models, choosers, noise, *notes)
-    return later[:laters], later_won[:laters], now[:nows], now_won[:nows]
+    future, future_won = np.empty((room, FUTURE), np.float32), np.empty(room, np.int8)
+    current, current_won = np.empty((room, CURRENT), np.float32), np.empty(room, np.int8)
+    notes = (future, future_won, current, current_won)
+    futures, currents = collect(games, compiled, models, choosers, noise, *notes)
+    return future[:futures], future_won[:futures], current[:currents], current_won[:currents]
 
 
 def fit(model: nn.Module, inputs: Rows32, won: Labels, epochs: int) -> float:
@@ -192,16 +192,18 @@ def _batches(rows: int, epochs: int) -> Iterator[Tensor]:
             yield order[start : start + _BATCH]
 
 
-def put(later: _Chances, now: _Chances, models: Rows) -> None:
+def put(future: _Chances, current: _Chances, models: Rows) -> None:
     """Writes the weights of the two models into a ``MODELS`` row."""
-    weights = later.hidden.weight.detach().numpy().T
-    parts = np.split(weights, np.cumsum([SITUATION, WANT]))
-    for name, part in zip(("situation", "want", "card"), parts, strict=True):
-        models[f"later_{name}"][0] = part
-    weights = now.hidden.weight.detach().numpy().T
-    models["now_situation"][0], models["now_card"][0] = np.split(weights, [NOW_SITUATION])
-    for name, model in (("later", later), ("now", now)):
+    weights = future.hidden.weight.detach().numpy().T
+    parts = np.split(weights, np.cumsum([FUTURE_SITUATION, FUTURE_WANTS]))
+    for name, part in zip(("situation", "wants", "card"), parts, strict=True):
+        models[f"future_{name}"][0] = part
+    weights = current.hidden.weight.detach().numpy().T
+    models["current_situation"][0], models["current_card"][0] = np.split(
+        weights, [CURRENT_SITUATION]
+    )
+    for name, model in (("future", future), ("current", current)):
         models[f"{name}_bias"][0] = model.hidden.bias.detach().numpy()
         models[f"{name}_out"][0] = model.out.weight.detach().numpy()[0]
         models[f"{name}_end"][0] = model.out.bias.detach().numpy()[0]
-    assert len(parts[2]) == CARD, "situation, want and card are all inputs"
+    assert len(parts[2]) == FUTURE_CARD, "situation, want and card are all inputs"
