@@ -141,11 +141,12 @@ def missed_words(scoring: Scoring) -> str:
     'loses 5 for each trick too many or too few'
     """
     tri = scoring.miss_per_diff_tri
+    steps = f" for the first trick too many or too few, {abs(2 * tri)} for the second and so on"
     return _sum(
         (scoring.miss_per_trick, " for each trick won"),
         (-scoring.miss_per_diff, " for each trick too many or too few"),
         (-scoring.miss_per_diff_sq, " times the square of the tricks too many or too few"),
-        (-tri, f" for the first trick too many or too few, {2 * tri} for the second and so on"),
+        (-tri, steps),
         (-scoring.miss_constant, " points"),
     )
 
@@ -169,10 +170,15 @@ def _sum(*terms: tuple[int, str]) -> str:
         return "scores nothing"
     sign = 1 if any(value > 0 for value, _ in used) else -1
     words = [
-        f"{'plus' if value * sign > 0 else 'minus'} {abs(value)}{unit}" for value, unit in used
+        f"{'plus' if value * sign > 0 else 'minus'} {_amount(abs(value), unit)}"
+        for value, unit in used
     ]
     text = " ".join(words).removeprefix("plus ")
     return f"{'scores' if sign > 0 else 'loses'} {text}"
+
+
+def _amount(number: int, unit: str) -> str:
+    return f"{number}{' point' if (number, unit) == (1, ' points') else unit}"
 
 
 def changes(rules: Rules, base: Rules) -> dict[str, Any]:

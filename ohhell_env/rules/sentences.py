@@ -395,7 +395,9 @@ def _settlement(rules: Rules) -> Iterator[Part]:
     settlement, bonus = rules.settlement, rules.hard_score_bonus
     if settlement.kind == "differences":
         if bonus:
-            yield f"Before settling, each winner's score gets {bonus} more points."
+            more = "more" if bonus > 0 else "fewer"
+            points = "point" if abs(bonus) == 1 else "points"
+            yield f"Before settling, each winner's score gets {abs(bonus)} {more} {points}."
         yield (
             "Every two players settle the difference of their scores, at "
             f"{settlement.rate:g} a point."

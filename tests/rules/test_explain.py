@@ -16,10 +16,10 @@ from ohhell_env.game import Game
 from ohhell_env.observation import layout_of
 from ohhell_env.records.record import deal_record
 from ohhell_env.rules import Rules
-from ohhell_env.rules.axes import Bidding, Trump
+from ohhell_env.rules.axes import Bidding, Scoring, Trump
 from ohhell_env.rules.checks import MAX_PLAYERS, MIN_PLAYERS
 from ohhell_env.rules.explain import explain, explain_sections
-from ohhell_env.rules.phrases import compact
+from ohhell_env.rules.phrases import compact, made_words, missed_words
 from ohhell_env.rules.schedule import TrumpSource, deal_plans, hand_sizes, num_deals, points
 from ohhell_env.rules.variants import VARIANTS
 from ohhell_train.play.sight import observe
@@ -247,6 +247,41 @@ def test_example_of_the_hook_is_true(name: str, players: int) -> None:
     assert game.legal_actions() == [bid_action(bid) for bid in sorted(free)]
 
 
+@pytest.mark.parametrize(
+    ("scoring", "made", "missed"),
+    [
+        (
+            Scoring(miss_per_diff_tri=-2),
+            "scores 10 points plus 1 for each trick won",
+            "scores 1 for each trick won plus 2 for the first trick too many or too few, 4 for the "
+            "second and so on",
+        ),
+        (
+            Scoring(exact_bonus=1, miss_per_trick=0, miss_per_diff_tri=2, miss_constant=-1),
+            "scores 1 point plus 1 for each trick won",
+            "scores minus 2 for the first trick too many or too few, 4 for the second and so on "
+            "plus 1 point",
+        ),
+        (
+            Scoring(exact_bonus=-1, exact_per_trick=0, miss_per_trick=0, miss_constant=1),
+            "loses 1 point",
+            "loses 1 point",
+        ),
+    ],
+)
+def test_odd_scorings_in_words(scoring: Scoring, made: str, missed: str) -> None:
+    assert (made_words(scoring), missed_words(scoring)) == (made, missed)
+
+
+@pytest.mark.parametrize(
+    ("bonus", "words"),
+    [(7, "gets 7 more points."), (1, "gets 1 more point."), (-3, "gets 3 fewer points.")],
+)
+def test_the_winners_bonus_in_words(bonus: int, words: str) -> None:
+    rules = Rules().replace(hard_score_bonus=bonus, settlement={"kind": "differences"})
+    assert words in explain(rules)
+
+
 def test_hook_only_from_some_hand_on() -> None:
     told = _section(Rules.preset("boerenbridge", 4), "Bidding")
     assert "The hook, from 4 cards each on:" in told
@@ -383,7 +418,7 @@ def test_values_of_one_setting_read_differently(axis: str, values: list[object])
     assert len({explain(Rules().replace(**{axis: value})) for value in values}) == len(values)
 
 
-@pytest.mark.parametrize("module_name", ["cli_rules", "explain", "phrases"])
+@pytest.mark.parametrize("module_name", ["cli.rules", "rules.explain", "rules.phrases"])
 def test_examples_in_docstrings(module_name: str) -> None:
     module = importlib.import_module(f"ohhell_env.{module_name}")
     failed, tried = doctest.testmod(module)

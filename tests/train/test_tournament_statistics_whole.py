@@ -169,8 +169,8 @@ def test_a_known_difference_is_found_with_the_blocks_needed_in_80_of_100(design:
     pilot = run_tournament(entrants, PAYS, 20_000, seed=77, design=design).to_dict()
     (row,) = pilot["comparisons"]
     assert row["better"] == "more"
-    # a's difference is 0.15, b's is -0.15, at tables of two
-    assert row["difference"] == pytest.approx(0.30, abs=0.02)
+    # in points at one table: they make 0.55 and 0.40 of their bids, at a point each
+    assert row["difference"] == pytest.approx(0.15, abs=0.01)
     blocks, times = row["blocks_needed"], 400
     assert 20 < blocks < 400
     found = 0

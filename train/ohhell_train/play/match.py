@@ -259,7 +259,7 @@ class Match:
             record["thoughts"] = {"player": self.adviser, "deals": deals}
         return record
 
-    def save_record(self) -> None:
+    def save(self) -> None:
         """Writes the record, if there is to be one; ``trouble`` says whether that failed."""
         if self.path is None:
             return

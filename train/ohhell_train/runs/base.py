@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Self
 
 import ohhell_agents
 import ohhell_env
-from ohhell_env.files import write_whole
 from ohhell_env.errors import CheckpointError, RulesError, shown
+from ohhell_env.files import write_whole
 from ohhell_train.runs.lock import InUseError, only_here
 
 CONFIG, VERSIONS, LOCK, START = "config.yaml", "versions.json", ".lock", "start"
@@ -72,7 +72,7 @@ class RunFolder:
         """Puts what else a run needs into its folder, before the settings make it one."""
 
     def others(self, config: Any) -> Iterable[str]:
-        """Returns the names of the players that the run trains with, as ``ohhell_agents.make`` has them.
+        """Returns the players that the run trains with, by the names that ``make`` knows.
 
         They stay where they are: the run keeps their fingerprints.
         """

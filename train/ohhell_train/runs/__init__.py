@@ -1,0 +1,1 @@
+"""Run directories: settings, state, metrics and a lock, alike for every method."""
