@@ -235,7 +235,7 @@ class _Inner(CPUDispatcher):
 
     _alone: Any = None
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         if self._alone is None:
             self._alone = entry(self.py_func)
         return self._alone(*arguments)

@@ -238,12 +238,12 @@ def test_a_pickled_player_is_of_the_same_compiled_type() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "expected"),
     [
-        ("card_out", 3e38, "correction of cards"),
-        ("bid_out", 3e38, "correction of bids"),
-        ("bid_out", -3e38, "correction of bids"),
-        ("bid_middle", 1e36, "correction of bids"),
-        ("card_table", 3e38, "correction of cards"),
-        ("bid_number", 3e38, "correction of bids"),
+        ("card_out", 3e38, "advantage net of cards"),
+        ("bid_out", 3e38, "advantage net of bids"),
+        ("bid_out", -3e38, "advantage net of bids"),
+        ("bid_middle", 1e36, "advantage net of bids"),
+        ("card_table", 3e38, "advantage net of cards"),
+        ("bid_number", 3e38, "advantage net of bids"),
         ("later_out", 1e30, "chances of cards"),
         ("now_situation", 1e30, "chances of cards"),
         ("now_end", 3e38, "chances of cards"),
