@@ -55,7 +55,7 @@ class Agent(abc.ABC):
     kind: ClassVar[str] = "agent"
     """Name of the type, as in ``ohhell_agents.make`` and in saved files."""
     engine_player: ClassVar[int | None] = None
-    """Number of this player inside the engine (``engine_players.py``), if it lives there; all that
+    """Number of this player inside the engine (``value/players.py``), if it lives there; all that
     reckon have one number, and ``models`` of their own."""
 
     @property
@@ -189,6 +189,10 @@ class Agent(abc.ABC):
         agent = cls(seed=0)
         restore(agent._random, state.get("random"), path)
         return agent
+
+    def reseeded(self, seed: int) -> Agent:
+        """Returns the same player with random numbers that start anew from a seed."""
+        return type(self)(seed)
 
 
 def _checked_seat(seat: Any, rules: Rules) -> int | None:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from ohhell_agents.base import Actions, Agent, Bytes, Words, split_observation
 from ohhell_agents.checkpoint_io import BIDS, CARD, CARDS, kind_of, read_card, replacing, write_card
 from ohhell_agents.explanation import Explanation, explain_values
+from ohhell_agents.loading import load_part
 from ohhell_agents.saved import AgentPath, as_path, is_there, plain_state, restore
 from ohhell_env.actions import BID_BASE
 from ohhell_env.errors import CheckpointError, IllegalActionError, OhHellError, shown
@@ -315,8 +316,6 @@ def _identity(part: Agent) -> str:
 
 def _keep(part: Agent, place: Path) -> bool:
     """Saves a part, and returns whether it can be loaded as the player that it is."""
-    from ohhell_agents import load_part  # it loads players of two parts, too
-
     try:
         part.save(place)
         found = load_part(place)
@@ -344,8 +343,6 @@ def _part_in(
     path: Path, name: str, about: Mapping[str, Any], names: Mapping[str, str], seed: int | None
 ) -> Agent:
     """Returns one part of a saved player."""
-    from ohhell_agents import load_part  # it loads players of two parts, too
-
     place = path / name
     if about.get("kept") is False and not is_there(place):
         raise CheckpointError(_put_together(path, name, about, names))

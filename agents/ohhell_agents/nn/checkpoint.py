@@ -1,4 +1,4 @@
-"""Checkpoints of networks: what a network was trained for, and its weights; see ``folders.py``."""
+"""Checkpoints of networks: rules, layout and weights; for the files see ``checkpoint_io.py``."""
 
 from __future__ import annotations
 

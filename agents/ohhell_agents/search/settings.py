@@ -28,7 +28,7 @@ class SearchSettings:
     """How the search player searches."""
 
     policy: str = HEURISTIC_POLICY
-    """Whose reckoning weighs bids, says what to expect of each action and plays the deals out:
+    """Whose values weigh bids, say what to expect of each action and play the deals out:
     "heuristic", or a counterfactual player, as "zoo:NAME" or by the path of its checkpoint."""
     method: Literal["flat", "tree"] = "flat"
     """Every action in the same worlds ("flat"), or information-set tree search ("tree")."""
