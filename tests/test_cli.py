@@ -102,9 +102,9 @@ def test_json_holds_the_settings(capsys: Output) -> None:
         (["rules", "oh_hell", "--yaml", "--json"], "choose one"),
         (["rules", "--players", "4"], "need a variant"),
         (["rules", "oh_hell", "oh_well"], "unexpected extra argument"),
-        (["rules", "oh_hell", "--loud"], "--loud (see python -m ohhell_env rules --help)"),
+        (["rules", "oh_hell", "--loud"], "--loud (see ohhell rules --help)"),
         (["rulez"], "unknown command 'rulez': did you mean 'rules'?"),
-        (["--loud"], "--loud (see python -m ohhell_env --help)"),
+        (["--loud"], "--loud (see ohhell --help)"),
     ],
 )
 def test_a_mistake_is_one_line(capsys: Output, args: list[str], expected: str) -> None:
@@ -128,7 +128,9 @@ def test_errors_of_any_command_are_one_line(
 
     monkeypatch.setattr(frame, "_load", {"x:broken": broken, "x:lost": lost}.__getitem__)
     for name in ("broken", "lost"):
-        monkeypatch.setitem(cli.OHHELL.commands, name, frame.Command(f"x:{name}", "Fails."))
+        monkeypatch.setitem(
+            cli.OHHELL.groups["Players"], name, frame.Command(f"x:{name}", "Fails.")
+        )
     assert _mistake(capsys, "broken") == "error: first line second line\n"
     assert "lost.json: No such file or directory" in _mistake(capsys, "lost")
 

@@ -119,12 +119,12 @@ def turned(page: str, text: str, repository: str | None = None) -> str:
         ("docs/x.md", "[a](none.md)", '<a href="none.md">a</a>'),
         (
             "docs/x.md",
-            "see [a](../train/cli.py).",
+            "see [a](../train/ohhell_train/cli.py).",
             "see <span>a (<code>train/ohhell_train/cli.py</code>)</span>.",
         ),
         (
             "docs/x.md",
-            "[`cli.py`](../train/cli.py)",
+            "[`cli.py`](../train/ohhell_train/cli.py)",
             "<span><code>train/ohhell_train/cli.py</code></span>",
         ),
         ("docs/x.md", "[a](../../secret)", '<a href="../../secret">a</a>'),
@@ -135,8 +135,8 @@ def test_links_of_pages_become_links_of_the_site(page: str, text: str, wanted: s
 
 
 def test_links_lead_to_the_repository_where_there_is_one() -> None:
-    made = turned("docs/x.md", "[a](../train/cli.py)", "https://example.org/game/")
-    assert made == '<a href="https://example.org/game/blob/HEAD/train/cli.py">a</a>'
+    made = turned("docs/x.md", "[a](../train/ohhell_train/cli.py)", "https://example.org/game/")
+    assert made == '<a href="https://example.org/game/blob/HEAD/train/ohhell_train/cli.py">a</a>'
 
 
 # ---------------------------------------------------------------- the site itself

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from ohhell_env.cli import STOPPED, interrupts
+from ohhell_env.cli import interrupts
+from ohhell_env.cli.program import STOPPED
 from ohhell_env.records.record import load_record
 from tests.children import child_of
 

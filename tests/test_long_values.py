@@ -242,7 +242,7 @@ COMMANDS: dict[str, tuple[Callable[..., int], str]] = {
     "challenger": (train, "tournament random heuristic --challenger {}"),
     "player at the table": (train, "play --plain --against {}"),
     "player who bids": (train, "bidding {}"),
-    "card": (train, "card {}"),
+    "card": (train, "model-card {}"),
 }
 
 

@@ -80,7 +80,7 @@ def _code(code: CodeType, docstring: str | None, names: set[str]) -> Iterator[st
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _code(constant, None, names)
-        elif constant is None or constant != docstring:
+        elif constant is not None and constant != docstring:  # None stands where no docstring is
             yield repr(constant)
 
 

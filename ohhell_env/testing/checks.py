@@ -366,7 +366,7 @@ def load_referee() -> Any | None:
 
     The referee is in ``tests/reference.py``; it imports nothing of the project.
     """
-    path = Path(__file__).parent.parent / "tests" / "reference.py"
+    path = Path(__file__).parents[2] / "tests" / "reference.py"
     spec = importlib.util.spec_from_file_location("ohhell_reference", path)
     if spec is None or spec.loader is None or not path.exists():
         return None

@@ -179,15 +179,9 @@ def test_resolve_refuses_anything_else(player: object) -> None:
         resolve(player)
 
 
-def test_names_need_the_clone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "agents", None)
-    with pytest.raises(OhHellError, match="comes with a clone"):
-        resolve("heuristic")
-
-
 FEW_PACKAGES = """
 import sys
-for missing in ("safetensors", "torch", "stable_baselines3", "pydantic", "scipy", "rich"):
+for missing in ("torch", "stable_baselines3", "pydantic", "scipy", "rich"):
     sys.modules[missing] = None
 import gymnasium, ohhell_env
 from ohhell_env.errors import OhHellError
@@ -195,7 +189,8 @@ for name in ("random", "heuristic", "search:worlds=2", "tests.hostile:Polite"):
     env = gymnasium.make("ohhell/OhHell-v0", hand_size=1, opponents=name)
     env.reset(seed=1)
     gymnasium.make_vec("ohhell/OhHell-v0", num_envs=2, hand_size=1, opponents=name).reset(seed=1)
-for name in ("zoo:universal", "zoo:oh_hell", sys.argv[1]):
+gymnasium.make("ohhell/OhHell-v0", hand_size=1, opponents="zoo:universal").reset(seed=1)
+for name in (sys.argv[1],):
     for make in (gymnasium.make, gymnasium.make_vec):
         try:
             make("ohhell/OhHell-v0", opponents=name)
@@ -204,21 +199,11 @@ for name in ("zoo:universal", "zoo:oh_hell", sys.argv[1]):
 """
 
 
-def test_players_without_a_checkpoint_need_no_more_than_the_environment(tmp_path: Path) -> None:
-    """The others say in one line what to install."""
+def test_only_torch_networks_need_more_than_the_environment(tmp_path: Path) -> None:
+    """A torch network says in one line what to install."""
     (tmp_path / "agent.json").write_text('{"format": "ohhell-agent", "version": 1}')
     command = [sys.executable, "-c", FEW_PACKAGES, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     lines = done.stdout.splitlines()
-    assert len(lines) == 6
-    assert all("pip install safetensors" in line for line in lines[:4])
-    assert all('pip install -e ".[train]"' in line for line in lines[4:])
-
-
-def test_a_package_that_a_player_needs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever it is that cannot be imported where players are looked up."""
-    for module in [name for name in sys.modules if name.partition(".")[0] == "agents"]:
-        monkeypatch.delitem(sys.modules, module)
-    monkeypatch.setitem(sys.modules, "llvmlite", None)
-    with pytest.raises(OhHellError, match="pip install llvmlite"):
-        resolve("heuristic")
+    assert len(lines) == 2
+    assert all('pip install -e ".[train]"' in line for line in lines)

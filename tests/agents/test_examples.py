@@ -8,7 +8,7 @@ import importlib
 import pytest
 
 MODULES = (
-    "agents",
+    "ohhell_agents.registry",
     "ohhell_agents.heuristic",
     "ohhell_agents.external.process",
     "ohhell_agents.random_agent",

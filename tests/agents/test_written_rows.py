@@ -147,14 +147,13 @@ def told(*arguments: str, **settings: str) -> dict[str, list[Any]]:
     """Returns what players decide in a fresh process."""
     command = [sys.executable, "-W", "ignore", "-m", "tests.agents.decisions", *arguments]
     root = Path(__file__).parents[2]
-    path = [str(root / each) for each in ("", "agents", "train")]
     run = subprocess.run(
         command,
         capture_output=True,
         text=True,
         check=False,
         cwd=root,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(path)} | settings,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)} | settings,
         timeout=600,
     )
     assert run.returncode == 0, run.stderr[-2000:]

@@ -43,7 +43,7 @@ def _deal(tables: int = 4) -> tuple[BatchedOhHell, ohhell_agents.Agent]:
 def test_a_view_with_52_own_cards_is_refused_and_writes_nowhere() -> None:
     code = """
 import gc
-import numpy as np, agents
+import numpy as np, ohhell_agents
 from ohhell_env import BatchedOhHell, Rules
 from ohhell_env.errors import IllegalActionError
 from ohhell_env.observation import sections

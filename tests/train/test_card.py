@@ -93,7 +93,7 @@ def test_sizes_that_are_not_dealt_stay_empty(trained: CounterfactualAgent) -> No
 def test_the_command_writes_the_same_card_again(
     trained: CounterfactualAgent, capsys: Output
 ) -> None:
-    words = ["card", "runs/mine/best", "--players", "3", "--deals", "3", "--seed", "2"]
+    words = ["model-card", "runs/mine/best", "--players", "3", "--deals", "3", "--seed", "2"]
     words += ["--recipe", "ohhell fit --set rounds=3", "--out", "CARD.md"]
     assert main(words) == 0
     assert capsys.readouterr().out == "written: CARD.md\n"
@@ -113,7 +113,7 @@ def test_a_network_is_measured_at_the_tables_of_its_training(
     rules = Rules.preset("oh_pshaw", 3).replace(**{"schedule.high": 3})
     network = Network(layout_of(rules), (16, 8))
     save_checkpoint(tmp_path / "net", Checkpoint(network, rules))
-    assert main(["card", "net", "--deals", "2"]) == 0
+    assert main(["model-card", "net", "--deals", "2"]) == 0
     text = Path("CARD.md").read_text()
     assert "- Network: 16x8, layout `default`" in text and "- Kind: " in text
     assert [row[0] for row in grid(text, "`heuristic`")[2:]] == ["3"]
@@ -139,7 +139,7 @@ def test_mistakes_are_one_line(
     expected: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["card", *words]) == 2
+    assert main(["model-card", *words]) == 2
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 1 and expected in lines[0]
     assert list(tmp_path.iterdir()) == []
@@ -171,7 +171,7 @@ def test_a_player_that_fails_is_told_in_a_line_and_has_no_card(
 ) -> None:
     out = tmp_path / "CARD.md"
     words = ["--rules", "oh_hell", "--players", "3", "--deals", "2", "--out", str(out)]
-    assert main(["card", f"tests.train.players:{player}", *words]) == 2
+    assert main(["model-card", f"tests.train.players:{player}", *words]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert expected in line
     assert not out.exists()

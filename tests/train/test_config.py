@@ -81,4 +81,4 @@ def test_shipped_settings_are_right_and_say_nothing_twice(file: Path) -> None:
     for key, value in yaml.safe_load(file.read_text()).items():
         assert key in type(config).model_fields, key
         assert value is not None
-    assert config != default
+    assert (config == default) == (file.stem == "counterfactual")  # it writes the defaults out

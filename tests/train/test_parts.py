@@ -134,7 +134,16 @@ def test_it_comes_in_by_every_door(
     assert found["entrants"]["mine"]["faults"] == 0
     words = ["bidding", best, "--rules", "oh_hell", "--players", "4", "--deals", "20"]
     assert main([*words, "--out", str(tmp_path / "bids")]) == 0
-    words = ["card", best, "--deals", "2", "--players", "4", "--out", str(tmp_path / "CARD.md")]
+    words = [
+        "model-card",
+        best,
+        "--deals",
+        "2",
+        "--players",
+        "4",
+        "--out",
+        str(tmp_path / "CARD.md"),
+    ]
     assert main(words) == 0
     text = (tmp_path / "CARD.md").read_text()
     assert "- The bids: learned" in text and "- The cards: `heuristic`, heuristic" in text

@@ -178,7 +178,7 @@ def test_without_textual_it_is_said_before_anything_begins(
     assert main(["play", "--record", str(tmp_path / "game.json")]) == 2
     told = capsys.readouterr().err
     assert told == (
-        'error: the table needs textual: pip install -e ".[train]" in the clone; or add --plain\n'
+        'error: the table needs textual: pip install -e ".[play]" in the clone; or add --plain\n'
     )
     assert not (tmp_path / "game.json").exists()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 
 import numpy as np
@@ -163,11 +162,6 @@ def test_an_anchor_makes_tournaments_comparable() -> None:
 def test_an_unknown_anchor_is_refused() -> None:
     with pytest.raises(OhHellError, match=r"anchor: 'hueristic' .* 'heuristic'"):
         rate(["heuristic", "random"], np.zeros((2, 2)), "hueristic")
-
-
-def test_without_openskill_there_are_no_ratings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "openskill.models", None)
-    assert rate(["a", "b"], np.zeros((2, 2)), "a") == {"a": None, "b": None}
 
 
 @pytest.mark.slow

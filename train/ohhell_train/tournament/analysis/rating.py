@@ -51,7 +51,7 @@ def rate(
 
     Returns:
         By name {"mu", "sigma", "above_anchor", "above_anchor_sigma"}, the last two None without an
-        anchor; None for each where the package openskill is not installed.
+        anchor.
 
     Raises:
         OhHellError: If the anchor is not one of the names.
