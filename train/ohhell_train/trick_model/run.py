@@ -28,7 +28,7 @@ from ohhell_train.trick_model.fit import (
     put_weights,
 )
 from ohhell_train.trick_model.folder import TrickModelRun
-from ohhell_train.trick_model.samples import FUTURE, CURRENT
+from ohhell_train.trick_model.samples import CURRENT, FUTURE
 
 
 class TrickModelTrainer(Trainer[TrickModelConfig]):
