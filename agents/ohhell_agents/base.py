@@ -15,17 +15,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ohhell_agents.saved import (
-    FORMAT,
+from ohhell_agents.checkpoint_io import (
+    STATE_FORMAT,
     AgentPath,
     as_path,
     plain_state,
     read_state,
     restore,
-    write_whole,
 )
 from ohhell_env.actions import whole_number
 from ohhell_env.errors import CheckpointError, IllegalActionError, shown
+from ohhell_env.files import write_whole
 from ohhell_env.game import check_seed
 from ohhell_env.rules import Rules, RulesLike, as_rules
 
@@ -173,7 +173,7 @@ class Agent(abc.ABC):
 
     def save(self, path: AgentPath) -> None:
         """Writes the agent to a file, whole or not at all."""
-        state = {"type": self.kind, "format": FORMAT, "random": plain_state(self._random)}
+        state = {"type": self.kind, "format": STATE_FORMAT, "random": plain_state(self._random)}
         write_whole(as_path(path), json.dumps(state, indent=1, sort_keys=True) + "\n")
 
     @classmethod

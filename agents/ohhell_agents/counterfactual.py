@@ -12,16 +12,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ohhell_agents.checkpoint_io import (
-    CARD,
+    METADATA,
+    AgentPath,
     Weights,
+    as_path,
     digest_of,
     kind_of,
-    read_card,
+    read_metadata,
     read_weights,
     write_folder,
 )
 from ohhell_agents.heuristic import HeuristicAgent
-from ohhell_agents.saved import AgentPath, as_path
 from ohhell_agents.value.trick_model import MODELS, TENSORS, new_models
 from ohhell_env.engine.layout import Rows
 from ohhell_env.errors import CheckpointError, shown
@@ -87,14 +88,15 @@ class CounterfactualAgent(HeuristicAgent):
                 that what its networks say is no number.
         """
         path = as_path(path)
-        card = read_card(path)
+        card = read_metadata(path)
         if kind_of(card) != cls.kind:
             raise CheckpointError(
-                f"{path / CARD}: a player of kind {shown(kind_of(card))}, {cls.kind!r} is wanted"
+                f"{path / METADATA}: a player of kind {shown(kind_of(card))}, "
+                f"{cls.kind!r} is wanted"
             )
         if card.get("inputs") != INPUTS:
             raise CheckpointError(
-                f"{path / CARD}: its networks read {shown(card.get('inputs'))}, this "
+                f"{path / METADATA}: its networks read {shown(card.get('inputs'))}, this "
                 f"library makes {INPUTS!r}; train it anew"
             )
         about = card.get("trained")

@@ -9,8 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ohhell_agents.base import Agent
-from ohhell_agents.checkpoint_io import CARD, LEARNED, WHOLE, kind_of, read_card
-from ohhell_agents.saved import AgentPath, as_path, is_there, read_state
+from ohhell_agents.checkpoint_io import (
+    LEARNED,
+    METADATA,
+    WHOLE,
+    AgentPath,
+    as_path,
+    is_there,
+    kind_of,
+    read_metadata,
+    read_state,
+)
 from ohhell_env.errors import CheckpointError, shown
 
 FILES: dict[str, type[Agent]] = {}
@@ -60,10 +69,10 @@ def load_part(path: AgentPath, seed: int | None = None) -> Agent:
             )
         agent = FILES[kind].load(path)
         return agent if seed is None else agent.reseeded(seed)
-    kind = kind_of(read_card(path))
+    kind = kind_of(read_metadata(path))
     if not isinstance(kind, str) or kind not in FOLDERS:
         known = ", ".join(map(repr, FOLDERS))
         raise CheckpointError(
-            f"{path / CARD}: holds a player of kind {shown(kind)}; {known} are known"
+            f"{path / METADATA}: holds a player of kind {shown(kind)}; {known} are known"
         )
     return FOLDERS[kind](path, seed)

@@ -12,16 +12,15 @@ from typing import Any
 
 from ohhell_agents import zoo
 from ohhell_agents.base import Agent
-from ohhell_agents.checkpoint_io import LEARNED
+from ohhell_agents.checkpoint_io import LEARNED, AgentPath, is_there
 from ohhell_agents.counterfactual import CounterfactualAgent
 from ohhell_agents.external.imported import is_import, make_imported
 from ohhell_agents.external.process import ProcessAgent, ProgramError, make_program
 from ohhell_agents.heuristic import HeuristicAgent
 from ohhell_agents.loading import FILES, FOLDERS, load, load_part
 from ohhell_agents.random_agent import RandomAgent
-from ohhell_agents.saved import AgentPath, is_there
 from ohhell_agents.search.agent import SearchAgent
-from ohhell_agents.search.settings import SearchSettings, read_settings
+from ohhell_agents.search.settings import SearchSettings, read_search_settings
 from ohhell_agents.two_part import PARTS, TwoPartAgent, read_parts
 from ohhell_agents.two_part import PREFIX as TWO_PARTS
 from ohhell_env.errors import CheckpointError, OhHellError, nearest, shown, shown_path
@@ -88,12 +87,12 @@ def _make(
         )
     name = str(spec)
     if name.startswith(zoo.PREFIX) and not settings:
-        return loader(zoo.place_of(name), seed)
+        return loader(zoo.zoo_folder(name), seed)
     if name.startswith(PROCESS):
         return make_program(name.removeprefix(PROCESS), seed, settings)
     kind, _, text = name.partition(":")
     if kind == SEARCH and not (text and is_there(Path(name))):
-        return SearchAgent(seed, read_settings(text, settings))
+        return SearchAgent(seed, read_search_settings(text, settings))
     if settings:
         raise OhHellError(
             f"player {shown(name)} has no setting {shown(next(iter(settings)))}: it has none"

@@ -434,7 +434,7 @@ def _move(hidden, hands, first, one, to_one, second, two, to_two):
 
 
 @inline
-def set_trump(row, rules, hidden, hands):
+def draw_trump(row, rules, hidden, hands):
     """Draws the trump of a world in which it is not revealed yet, and sets it in a record.
 
     Args:
@@ -501,4 +501,4 @@ def walk_all(hidden, rules, worlds):
 def trump_all(hidden, rules, worlds, rows):
     """Sets the trump of each of some worlds of view 0, as drawn where it is not revealed yet."""
     for index in range(len(worlds)):
-        set_trump(rows[index], rules[0], hidden[0], worlds[index])
+        draw_trump(rows[index], rules[0], hidden[0], worlds[index])

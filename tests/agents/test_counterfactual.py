@@ -13,7 +13,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import ohhell_agents
-from ohhell_agents.checkpoint_io import CARD, WEIGHTS
+from ohhell_agents.checkpoint_io import METADATA, WEIGHTS
 from ohhell_agents.counterfactual import CounterfactualAgent
 from ohhell_agents.value.advantage_nets import MOST_CHOICES, bid_advantages, card_advantages, price
 from ohhell_agents.value.policy import heuristic_action
@@ -167,12 +167,12 @@ def test_round_trip_is_exact(saved: Path) -> None:
     assert agent.about == {"rules": ["oh_hell"]}
     assert agent.fingerprint == CounterfactualAgent(corrected()).fingerprint
     assert ohhell_agents.make(saved).fingerprint == agent.fingerprint
-    assert sorted(file.name for file in saved.iterdir()) == [CARD, WEIGHTS]
+    assert sorted(file.name for file in saved.iterdir()) == [METADATA, WEIGHTS]
 
 
 def edit(saved: Path, **changes: Any) -> None:
-    card = json.loads((saved / CARD).read_text())
-    (saved / CARD).write_text(json.dumps(card | changes))
+    card = json.loads((saved / METADATA).read_text())
+    (saved / METADATA).write_text(json.dumps(card | changes))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ohhell_agents.value.trick_model import MODELS, fitted, from_plain, new_models, to_plain
+from ohhell_agents.value.trick_model import MODELS, fitted, from_plain, models_to_plain, new_models
 from ohhell_env.cli.commands import main
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import compile_rules, new_games
@@ -70,12 +70,12 @@ def test_the_tables_are_of_many_kinds() -> None:
 
 def test_models_are_read_as_they_were_written() -> None:
     models = fitted()
-    again = from_plain(json.loads(json.dumps(to_plain(models))))
+    again = from_plain(json.loads(json.dumps(models_to_plain(models))))
     for name in MODELS.names or ():
         assert np.allclose(again[name], models[name], atol=1e-5)
     assert not models.flags.writeable
     with pytest.raises(ValueError, match="later_card"):
-        plain = to_plain(models)
+        plain = models_to_plain(models)
         plain["weights"]["later_card"][0][0] = float("nan")
         from_plain(plain)
 

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ohhell_agents.base import Actions, Agent, Bytes, Words
+from ohhell_agents.checkpoint_io import AgentPath, is_there
 from ohhell_agents.external.program import LineProgram, ProgramError, words_of
 from ohhell_agents.external.protocol import (
     HELLO,
@@ -29,7 +30,6 @@ from ohhell_agents.external.protocol import (
     read_hello,
     request,
 )
-from ohhell_agents.saved import AgentPath, is_there
 from ohhell_env.actions import whole_number
 from ohhell_env.errors import IllegalActionError, OhHellError, nearest, shown, shown_path
 from ohhell_env.rules import RulesLike

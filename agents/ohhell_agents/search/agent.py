@@ -16,6 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ohhell_agents.base import Actions, Bytes, Words, split_observation
+from ohhell_agents.checkpoint_io import (
+    STATE_FORMAT,
+    AgentPath,
+    as_path,
+    plain_state,
+    read_state,
+    restore,
+)
 from ohhell_agents.explanation import (
     POINTS,
     TRIES,
@@ -26,20 +34,11 @@ from ohhell_agents.explanation import (
     payable,
 )
 from ohhell_agents.heuristic import HeuristicAgent
-from ohhell_agents.saved import (
-    FORMAT,
-    AgentPath,
-    as_path,
-    plain_state,
-    read_state,
-    restore,
-    write_whole,
-)
 from ohhell_agents.search.beliefs import BELIEF, begin_beliefs
 from ohhell_agents.search.flat import best_action, gaps_to_best, search_worlds
 from ohhell_agents.search.game_value import RestOfGame
 from ohhell_agents.search.policy import HEURISTIC_POLICY, SearchPolicy, find_policy
-from ohhell_agents.search.settings import SearchSettings, read_settings, spelled
+from ohhell_agents.search.settings import SearchSettings, read_search_settings, spelled
 from ohhell_agents.search.tree import NODE, most_visited, search_tree
 from ohhell_agents.search.workspace import (
     MOST_ACTIONS,
@@ -57,6 +56,7 @@ from ohhell_agents.value.players import HEURISTIC, RANDOM
 from ohhell_env.engine.layout import Phase, Rows, engine_rows, new_games
 from ohhell_env.engine.worlds import HIDDEN, IMPOSSIBLE, LOOSE
 from ohhell_env.errors import CheckpointError, IllegalActionError, OhHellError, shown
+from ohhell_env.files import write_whole
 from ohhell_env.rules import RulesLike
 from ohhell_env.rules.settings import to_plain
 
@@ -185,7 +185,7 @@ class SearchAgent(HeuristicAgent):
 
     def save(self, path: AgentPath) -> None:
         """Writes the agent to a file, whole or not at all."""
-        state = {"type": self.kind, "format": FORMAT, "random": plain_state(self._random)}
+        state = {"type": self.kind, "format": STATE_FORMAT, "random": plain_state(self._random)}
         state["settings"] = to_plain(self.settings)
         state["policy"] = self._workspace.policy.fingerprint
         write_whole(as_path(path), json.dumps(state, indent=1, sort_keys=True) + "\n")
@@ -201,7 +201,7 @@ class SearchAgent(HeuristicAgent):
         if not isinstance(values, dict) or set(values) != names:
             raise CheckpointError(f"{path}: settings of the search are missing or unknown")
         try:
-            agent = cls(0, read_settings("", values))
+            agent = cls(0, read_search_settings("", values))
         except OhHellError as error:
             raise CheckpointError(f"{path}: {error}") from None
         if state.get("policy") != agent._workspace.policy.fingerprint:

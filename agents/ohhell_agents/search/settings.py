@@ -147,7 +147,7 @@ def _check(name: str, value: float, least: float, most: float) -> None:
         raise RulesError(f"search: {name} must be {least:g} to {most:g}, got {shown(value)}")
 
 
-def read_settings(text: str, values: Mapping[str, Any]) -> SearchSettings:
+def read_search_settings(text: str, values: Mapping[str, Any]) -> SearchSettings:
     """Returns settings from a text and from keywords.
 
     Args:
@@ -193,7 +193,7 @@ def _plain(name: str, text: str) -> Any:
 
 
 def spelled(settings: SearchSettings) -> str:
-    """Returns what differs from the usual settings, as ``read_settings`` reads it."""
+    """Returns what differs from the usual settings, as ``read_search_settings`` reads it."""
     usual = SearchSettings()
     changed = {
         name: value

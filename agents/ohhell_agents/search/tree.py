@@ -27,7 +27,7 @@ from ohhell_agents.search.workspace import (
     play_out,
     policy_action,
 )
-from ohhell_agents.value.players import place_of
+from ohhell_agents.value.players import uniform_place
 from ohhell_env.engine.bits import ZERO, bit, count, has, nth
 from ohhell_env.engine.caching import entry, inline
 from ohhell_env.engine.layout import BID_BASE, Phase
@@ -162,7 +162,7 @@ def _untried(row, rules, models, params, hidden, nodes, at):
     own = policy_action(row, rules, models, params, hidden) - base
     if has(left, own):
         return own + base
-    return nth(left, place_of(next_word(hidden), count(left))) + base
+    return nth(left, uniform_place(next_word(hidden), count(left))) + base
 
 
 @inline

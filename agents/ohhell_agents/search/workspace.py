@@ -14,7 +14,7 @@ import numpy as np
 
 from ohhell_agents.value.bids import bid_values
 from ohhell_agents.value.cards import card_values
-from ohhell_agents.value.players import HEURISTIC, random_action
+from ohhell_agents.value.players import HEURISTIC, uniform_action
 from ohhell_agents.value.policy import heuristic_action
 from ohhell_agents.value.trick_probs import distinct, look
 from ohhell_env.engine import kernel
@@ -24,7 +24,7 @@ from ohhell_env.engine.decode import view_to_row
 from ohhell_env.engine.layout import BID_BASE, MAX_SEATS, NO_BID, NUM_BIDS, Phase
 from ohhell_env.engine.rng import next_word, seed_stream
 from ohhell_env.engine.scoring import win_shares
-from ohhell_env.engine.worlds import read_hidden, set_trump
+from ohhell_env.engine.worlds import draw_trump, read_hidden
 
 VIEW, WORLD, PLAYED, BIDDING = 0, 1, 2, 3
 """Rows of ``games``; from ``BIDDING`` on one for each seat."""
@@ -178,7 +178,7 @@ def policy_action(row, rules, models, params, hidden):
     """Returns the action code of the player of the play-outs, for the seat to act."""
     if params.player == HEURISTIC:
         return heuristic_action(row, rules, models)
-    return random_action(row, next_word(hidden))
+    return uniform_action(row, next_word(hidden))
 
 
 @inner
@@ -191,7 +191,7 @@ def open_world(games, rules, models, params, hidden, hands):
     row = games[WORLD]
     for seat in range(rules.players):
         row.hands[seat] = hands[seat]
-    set_trump(row, rules, hidden, hands)
+    draw_trump(row, rules, hidden, hands)
     if rules.simultaneous and row.phase == _BID:
         row.bids[:] = NO_BID
         row.num_bids, row.bid_sum = 0, 0

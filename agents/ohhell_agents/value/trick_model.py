@@ -134,7 +134,7 @@ def fitted() -> Rows:
     return models
 
 
-def to_plain(models: Rows) -> dict[str, Any]:
+def models_to_plain(models: Rows) -> dict[str, Any]:
     """Returns models as plain data."""
     weights = {
         tensor: np.round(models[0][name].astype(float), 5).tolist() for tensor, name in _TRICK_MODEL
@@ -143,7 +143,7 @@ def to_plain(models: Rows) -> dict[str, Any]:
 
 
 def from_plain(data: dict[str, Any]) -> Rows:
-    """Returns models from what ``to_plain`` gave.
+    """Returns models from what ``models_to_plain`` gave.
 
     Raises:
         ValueError, KeyError, TypeError: It is something else.

@@ -8,7 +8,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ohhell_agents.saved import is_there
+from ohhell_agents.checkpoint_io import is_there
 from ohhell_env.errors import OhHellError, nearest, shown
 from ohhell_train import charts
 from ohhell_train.charts import COLOURS, MARKS, Point
