@@ -21,7 +21,7 @@ from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules
 from ohhell_train.bidding.cli import bidding_report
 from ohhell_train.evaluate import measure
-from ohhell_train.model_card import Measuring, _told, facts, written
+from ohhell_train.model_card import Measuring, _training_notes, facts, written
 from ohhell_train.tournament.tables import Deals
 
 Output = pytest.CaptureFixture[str]
@@ -156,7 +156,7 @@ def test_mistakes_are_one_line(
 )
 def test_what_no_run_writes_is_left_out_of_a_card(trained: dict[str, Any]) -> None:
     player = CounterfactualAgent(fitted(), trained)
-    assert set(_told(player)) <= {"decisions"}
+    assert set(_training_notes(player)) <= {"decisions"}
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ def facts(agent: Agent) -> list[str]:
     if isinstance(agent, TwoPartAgent):
         return lines[:1] + list(_of_parts(agent))
     if isinstance(agent, CounterfactualAgent):
-        return lines + list(_of_training(_told(agent)))
+        return lines + list(_of_training(_training_notes(agent)))
     checkpoint: Any = getattr(agent, "checkpoint", None)
     if checkpoint is not None:
         hidden = "x".join(str(width) for width in checkpoint.network.hidden)
@@ -209,7 +209,7 @@ def _trained(agent: Agent) -> Agent:
     return next(iter([*networks, *trained]), agent)
 
 
-def _told(agent: CounterfactualAgent) -> dict[str, Any]:
+def _training_notes(agent: CounterfactualAgent) -> dict[str, Any]:
     """Returns what a player's checkpoint says of its training, without what no run writes there."""
     kinds: dict[str, type] = {"rules": str, "players": int}
     about: dict[str, Any] = {}
@@ -287,7 +287,7 @@ def _tables(agent: Agent, rules: list[str] | None, players: list[int] | None) ->
     if checkpoint is not None:
         usual, numbers = rules or [checkpoint.rules], players or [checkpoint.rules.players]
     else:
-        about = _told(agent) if isinstance(agent, CounterfactualAgent) else {}
+        about = _training_notes(agent) if isinstance(agent, CounterfactualAgent) else {}
         usual, numbers = rules or about.get("rules", []), players or SEATS
     if not usual:
         raise RulesError(f"a player of kind {agent.kind!r} names no rules; give them with --rules")
