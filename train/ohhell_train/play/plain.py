@@ -35,7 +35,7 @@ class PlainGame:
         write: Callable[[str], None] = print,
     ) -> None:
         self.match, self._read, self._write = match, read, write
-        self._training_notes = 0
+        self._printed = 0
         self._commands: dict[str, Callable[[], None]] = {
             "v": self._table,
             "h": self._hint,
@@ -72,9 +72,9 @@ class PlainGame:
 
     def _tell(self) -> None:
         """Says what has happened since the last time."""
-        for line in self.match.events[self._training_notes :]:
+        for line in self.match.events[self._printed :]:
             self._write(line)
-        self._training_notes = len(self.match.events)
+        self._printed = len(self.match.events)
         if self.match.trouble:
             self._write(self.match.trouble)
 
@@ -137,7 +137,7 @@ class PlainGame:
         if not self.match.practice:
             self._write("Moves are taken back in practice only (--practice).")
         elif self.match.undo():
-            self._training_notes = len(self.match.events)
+            self._printed = len(self.match.events)
             self._write("Back at your last decision.")
         else:
             self._write("There is nothing to take back.")
