@@ -309,7 +309,7 @@ def test_a_worker_that_is_killed_is_one_line() -> None:
     [
         (
             {"executor": "threads"},
-            "executor: input should be 'inline', 'processes' or 'ray', got 'threads'",
+            "'inline', 'processes' or 'ray', got 'threads'",
         ),
         ({"executor": "inline", "workers": 2}, "plays in this process, got workers=2"),
         ({"executor": "processes", "address": "auto"}, "address='auto' .* needs executor 'ray'"),
