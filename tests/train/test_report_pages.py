@@ -258,7 +258,7 @@ def test_games_have_wins_first_and_settlements_and_intervals_for_any_time(games:
 
 
 def test_faults_stand_where_one_looks() -> None:
-    results = played(entrants=[("shy", RaisesSometimes()), "heuristic"], blocks=30)
+    results = played(entrants=[("shy", RaisesSometimes()), "heuristic"], deals=30)
     faults = results.to_dict()["entrants"]["shy"]["faults"]
     assert faults > 0
     text = page_of(results, samples=False)
@@ -396,7 +396,7 @@ def test_game_of_a_player_that_changes_its_mind_is_not_shown(tmp_path: Path) -> 
 
 
 def test_disqualified_player_is_named_as_the_reason() -> None:
-    results = played(entrants=[("shy", RaisesSometimes()), "heuristic"], blocks=30)
+    results = played(entrants=[("shy", RaisesSometimes()), "heuristic"], deals=30)
     wrong = [each.caption for each in sample_games(results) if each.record is None]
     assert wrong
     assert all("a player was disqualified on the way" in caption for caption in wrong)

@@ -255,7 +255,7 @@ class Waits:
 
 def test_a_player_that_cannot_travel_is_named() -> None:
     entrants = ["random", ("here", Answers(lambda count: [0] * count))]
-    with pytest.raises(OhHellError, match=r"entrant \('here', .* cannot be sent"):
+    with pytest.raises(OhHellError, match=r"entrant 'here' cannot be sent"):
         play(2, entrants=entrants)
 
 
@@ -307,7 +307,7 @@ def test_a_worker_that_is_killed_is_one_line() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"executor": "threads"}, "executor: 'inline', 'processes' or 'ray' is wanted"),
+        ({"executor": "threads"}, "executor: input should be 'inline', 'processes' or 'ray', got"),
         ({"executor": "inline", "workers": 2}, "plays in this process, got workers=2"),
         ({"executor": "processes", "address": "auto"}, "address='auto' .* needs executor 'ray'"),
         ({"address": "10.0.0.1:6379"}, "needs executor 'ray'"),
@@ -325,7 +325,7 @@ def test_one_process_gives_the_same_file_as_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("workers", [0, -1, 1.5, "2", None])
 def test_workers_are_counted(workers: Any) -> None:
-    with pytest.raises(OhHellError, match="workers: a whole number from 1 on"):
+    with pytest.raises(OhHellError, match="^workers: .*, got "):
         play(workers)
 
 
