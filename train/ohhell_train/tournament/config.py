@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import BeforeValidator, Field, PlainValidator, ValidationError, field_validator
@@ -59,6 +59,7 @@ class TournamentConfig(Settings):
     'mine'
     """
 
+    renamed: ClassVar[dict[str, str]] = {"blocks": "deals", "progress": "on_progress"}
     entrants: Annotated[
         Sequence[Annotated[EntrantLike, BeforeValidator(_named)]], BeforeValidator(_listed)
     ] = ()

@@ -34,8 +34,6 @@ from ohhell_train.tournament.units import Part, Room, Unit, add_up, plan
 CHUNK, SMALL_CHUNK = 256, 16
 """Blocks in a unit of work, unless another number is asked for: the smaller one where a player is
 asked one question at a time, as those are that think long."""
-EXECUTORS = ("inline", "processes", "ray")
-
 OnProgress = Callable[[Standings], None]
 """Called with how the tournament stands, now and then."""
 
