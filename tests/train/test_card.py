@@ -100,7 +100,7 @@ def test_the_command_writes_the_same_card_again(
     text = Path("CARD.md").read_text()
     assert text.startswith("# mine\n") and "## Oh Pshaw (`oh_pshaw`)" in text
     assert "```\nohhell fit --set rounds=3\n```" in text
-    command = re.findall(r"```\nohhell (card .*)\n```\n$", text)
+    command = re.findall(r"```\nohhell (model-card .*)\n```\n$", text)
     assert [shlex.split(each) for each in command] == [words]
     assert main(words) == 0 and Path("CARD.md").read_text() == text
 

@@ -160,7 +160,7 @@ def test_chances_of_all_situations_and_of_winning_add_up_to_one() -> None:
         wins = 0.0
         for place in range(rules.players):
             told = np.ones((len(table.deals.seen), 1 << place), np.bool_)
-            hold, win = table._reckon(bids, place, told)
+            hold, win = table._count_wins(bids, place, told)
             assert hold.sum() == pytest.approx(1.0, abs=1e-9)
             wins += win.sum()
         assert wins == pytest.approx(1.0, abs=1e-9)

@@ -122,7 +122,7 @@ def test_a_program_of_its_own_fed_by_a_pipe(tmp_path: Path) -> None:
     options = {"seed": 4, "episode": "deal", "hand_size": 2}
     words = moves_of(set_up(rules, ["zoo:universal", "heuristic"], **options))
     command = (
-        "-m train play --plain --against zoo:universal heuristic --rules nomination_whist "
+        "-m ohhell_env play --plain --against zoo:universal heuristic --rules nomination_whist "
         "--episode deal --hand-size 2 --seed 4 --name Ann --record game.json"
     )
     done = subprocess.run(
@@ -132,7 +132,7 @@ def test_a_program_of_its_own_fed_by_a_pipe(tmp_path: Path) -> None:
         text=True,
         check=True,
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )
     assert done.stderr == ""
     assert "The game is over: " in done.stdout

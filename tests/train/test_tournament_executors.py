@@ -325,7 +325,7 @@ def test_one_process_gives_the_same_file_as_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("workers", [0, -1, 1.5, "2", None])
 def test_workers_are_counted(workers: Any) -> None:
-    with pytest.raises(OhHellError, match="^workers: .*, got "):
+    with pytest.raises(OhHellError, match=r"^workers: .*, got "):
         play(workers)
 
 
