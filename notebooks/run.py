@@ -18,7 +18,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-from ohhell_agents.saved import write_whole
+from ohhell_env.files import write_whole
 
 FOLDER = Path(__file__).resolve().parent
 SECONDS = 600

@@ -26,5 +26,5 @@ class ShownInNotebooks:
 
     __slots__ = ()
 
-    def _repr_html_(self) -> str | None:
-        return _drawers[0](self) if _drawers else None
+    def _repr_html_(self) -> str:
+        return _drawers[0](self)

@@ -96,8 +96,8 @@ def write_whole(path: Path, content: str | bytes) -> None:
             os.fsync(file.fileno())
         beside.replace(path)
     except OSError as error:
-        if error.filename is None:  # as of a full disk, found out by write and fsync
-            error.filename = str(path)
+        if error.filename in (None, str(beside)):  # None: a full disk, found out by write and fsync
+            error.filename, error.filename2 = str(path), None
         raise
     finally:
         beside.unlink(missing_ok=True)

@@ -23,7 +23,7 @@ from ohhell_env.records.record import Record, from_json, load_record, to_json
 from ohhell_env.rules import Rules
 from ohhell_env.testing import play_random
 from ohhell_train.plots.sources import read_table
-from ohhell_train.settings import read_settings
+from ohhell_train.settings import read_settings_file
 
 ENCODINGS = {
     "utf-8": b"",
@@ -37,7 +37,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "text": read_text,
     "record": load_record,
     "rules": Rules.from_yaml,
-    "settings": read_settings,
+    "settings": read_settings_file,
     "table": read_table,
 }
 every_reader = pytest.mark.parametrize("reader", READERS)
@@ -76,7 +76,7 @@ def test_rules_and_settings_are_read(encoding: str, tmp_path: Path) -> None:
     rules = saved(tmp_path / "mine.yaml", "preset: plump\nplayers: 5\n", encoding)
     assert Rules.from_yaml(rules) == Rules.preset("plump", 5)
     settings = saved(tmp_path / "league.yaml", "deals: 20\nentrants: [random]\n", encoding)
-    assert read_settings(settings) == {"deals": 20, "entrants": ["random"]}
+    assert read_settings_file(settings) == {"deals": 20, "entrants": ["random"]}
 
 
 @as_windows_saves_it
@@ -146,7 +146,7 @@ def test_each_reader_raises_its_own_kind(tmp_path: Path) -> None:
     with pytest.raises(RulesError, match=r"cannot read rules from .*: it is a folder"):
         Rules.from_yaml(tmp_path)
     with pytest.raises(RulesError, match=r"cannot read settings from .*: it is a folder"):
-        read_settings(tmp_path)
+        read_settings_file(tmp_path)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="devices are files there")

@@ -189,7 +189,7 @@ def by_distillation(player: Player, watched: Watched) -> Trace:
     players = [Entrant.of("hostile", as_agent(player)), Entrant.of("witness", witness)]
     for each in players:
         each.player.begin(RULES, None)
-    dataset = games.play(config, players, 0)
+    dataset = games.play_part(config, players, 0)
     return [str([np.asarray(part).tobytes() for part in vars(dataset).values()]).encode()]
 
 

@@ -8,6 +8,7 @@ import json
 import os
 import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
@@ -22,7 +23,6 @@ from ohhell_env.cli.commands import main
 from ohhell_env.errors import NotationError, OhHellError
 from ohhell_env.game import Game
 from ohhell_env.players import FunctionPlayer
-from ohhell_env.records import record as record_module
 from ohhell_env.records.record import from_json, load_record, save_record, to_json
 from ohhell_env.records.replay import DEAL_KEYS, RECORD_KEYS, check, replay
 from ohhell_env.rules import Rules
@@ -458,7 +458,7 @@ def test_a_save_that_is_cut_off_leaves_the_old_file(
     def killed(*args: Any) -> None:
         raise KeyboardInterrupt
 
-    target = record_module.os if step == "fsync" else record_module.Path
+    target = os if step == "fsync" else Path
     with monkeypatch.context() as patch:
         patch.setattr(target, step, killed)
         with pytest.raises(KeyboardInterrupt):

@@ -15,17 +15,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ohhell_agents.saved import (
-    FORMAT,
+from ohhell_agents.checkpoint_io import (
+    STATE_FORMAT,
     AgentPath,
     as_path,
     plain_state,
     read_state,
     restore,
-    write_whole,
 )
 from ohhell_env.actions import whole_number
 from ohhell_env.errors import CheckpointError, IllegalActionError, shown
+from ohhell_env.files import write_whole
 from ohhell_env.game import check_seed
 from ohhell_env.rules import Rules, RulesLike, as_rules
 
@@ -55,7 +55,7 @@ class Agent(abc.ABC):
     kind: ClassVar[str] = "agent"
     """Name of the type, as in ``ohhell_agents.make`` and in saved files."""
     engine_player: ClassVar[int | None] = None
-    """Number of this player inside the engine (``engine_players.py``), if it lives there; all that
+    """Number of this player inside the engine (``value/players.py``), if it lives there; all that
     reckon have one number, and ``models`` of their own."""
 
     @property
@@ -173,7 +173,7 @@ class Agent(abc.ABC):
 
     def save(self, path: AgentPath) -> None:
         """Writes the agent to a file, whole or not at all."""
-        state = {"type": self.kind, "format": FORMAT, "random": plain_state(self._random)}
+        state = {"type": self.kind, "format": STATE_FORMAT, "random": plain_state(self._random)}
         write_whole(as_path(path), json.dumps(state, indent=1, sort_keys=True) + "\n")
 
     @classmethod
@@ -189,6 +189,10 @@ class Agent(abc.ABC):
         agent = cls(seed=0)
         restore(agent._random, state.get("random"), path)
         return agent
+
+    def reseeded(self, seed: int) -> Agent:
+        """Returns the same player with random numbers that start anew from a seed."""
+        return type(self)(seed)
 
 
 def _checked_seat(seat: Any, rules: Rules) -> int | None:

@@ -1,6 +1,6 @@
-"""A player that reckons as the heuristic player does, and corrects it by what it has learned.
+"""The heuristic player plus advantage nets: learned values are added to its expected points.
 
-It is trained by counterfactual self-play (``train/counterfactual``) and lives in the engine: it
+It is trained by counterfactual self-play (``ohhell fit``) and lives in the engine: it
 plays every variant, number of players and hand size, at some microseconds a decision.
 """
 
@@ -12,24 +12,25 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ohhell_agents.checkpoint_io import (
-    CARD,
+    METADATA,
+    AgentPath,
     Weights,
+    as_path,
     digest_of,
     kind_of,
-    read_card,
+    read_metadata,
     read_weights,
     write_folder,
 )
 from ohhell_agents.heuristic import HeuristicAgent
-from ohhell_agents.saved import AgentPath, as_path
-from ohhell_agents.value.trick_model import MODELS, new_models
+from ohhell_agents.value.trick_model import MODELS, TENSORS, new_models
 from ohhell_env.engine.layout import Rows
 from ohhell_env.errors import CheckpointError, shown
 
 INPUTS = "reckoning-1"
-"""Name of what the models are told; when ``chances.py`` or ``evidence.py`` change, so must it."""
-_NETS = tuple(name for name in MODELS.names or () if name != "corrected")
-_SIZES = {name: MODELS[name].shape for name in _NETS}
+"""Name of the features that the networks read; when ``slots.py`` or a writer of features changes,
+so must it."""
+_SIZES = {tensor: MODELS[name].shape for tensor, name in TENSORS.items()}
 _LARGEST_INPUT = 1e6
 """No input of the networks comes near: most are shares and counts."""
 _OVERFLOW = float(np.finfo(np.float32).max)
@@ -38,10 +39,10 @@ _MOST_CHANCE = _OVERFLOW**0.5
 
 
 class CounterfactualAgent(HeuristicAgent):
-    """Plays what its corrected reckoning finds best; leaves nothing to chance.
+    """Plays what its values and advantages say is best; leaves nothing to chance.
 
     Args:
-        models: ``MODELS`` row, corrected.
+        models: ``MODELS`` row with advantage nets.
         about: What it was trained for and how, plain data for its card.
         seed: As for every agent.
     """
@@ -65,7 +66,7 @@ class CounterfactualAgent(HeuristicAgent):
 
     @property
     def models(self) -> Rows:
-        """What it reckons with: a ``MODELS`` row."""
+        """Its networks: a ``MODELS`` row."""
         return self._models
 
     @property
@@ -87,15 +88,16 @@ class CounterfactualAgent(HeuristicAgent):
                 that what its networks say is no number.
         """
         path = as_path(path)
-        card = read_card(path)
+        card = read_metadata(path)
         if kind_of(card) != cls.kind:
             raise CheckpointError(
-                f"{path / CARD}: a player of kind {shown(kind_of(card))}, {cls.kind!r} is wanted"
+                f"{path / METADATA}: a player of kind {shown(kind_of(card))}, "
+                f"{cls.kind!r} is wanted"
             )
         if card.get("inputs") != INPUTS:
             raise CheckpointError(
-                f"{path / CARD}: its networks are told {shown(card.get('inputs'))}, this "
-                f"library tells {INPUTS!r}; train it anew"
+                f"{path / METADATA}: its networks read {shown(card.get('inputs'))}, this "
+                f"library makes {INPUTS!r}; train it anew"
             )
         about = card.get("trained")
         weights = read_weights(path, card.get("weights_sha256"), _SIZES)
@@ -104,7 +106,7 @@ class CounterfactualAgent(HeuristicAgent):
 
 
 def _weights_of(models: Rows) -> Weights:
-    return {name: np.asarray(models[0][name], np.float32) for name in _NETS}
+    return {tensor: np.asarray(models[0][name], np.float32) for tensor, name in TENSORS.items()}
 
 
 def _check_bounds(path: AgentPath, weights: Weights) -> None:
@@ -123,7 +125,7 @@ def _check_bounds(path: AgentPath, weights: Weights) -> None:
         narrow = wide @ most[f"{name}_middle"] + most[f"{name}_middle_bias"]
         out = narrow @ most[f"{name}_out"]
         largest = float(max(wide.max(), narrow.max(), out))
-        bounds.append((f"correction of {name}s", largest, _OVERFLOW))
+        bounds.append((f"advantage net of {name}s", largest, _OVERFLOW))
     for name, inputs in (("later", ("situation", "want", "card")), ("now", ("situation", "card"))):
         sums = [most[f"{name}_{each}"].sum(axis=0) * seen for each in inputs]
         hidden = np.sum(sums, axis=0) + most[f"{name}_bias"]
@@ -139,8 +141,8 @@ def _check_bounds(path: AgentPath, weights: Weights) -> None:
 
 def _models_of(weights: Weights) -> Rows:
     models = new_models()
-    for name in _NETS:
-        models[name][0] = weights[name]
-    models["corrected"] = 1
+    for tensor, name in TENSORS.items():
+        models[name][0] = weights[tensor]
+    models["has_advantages"] = 1
     models.flags.writeable = False
     return models

@@ -158,7 +158,7 @@ def clipped(points: float, ends: Ends) -> float:
 
 
 def explain_search(
-    tally: Rows,
+    stats: Rows,
     gaps: NDArray[np.float64],
     errors: NDArray[np.float64],
     rules: Rules,
@@ -173,9 +173,9 @@ def explain_search(
     """Returns the explanation of a decision that was searched.
 
     Args:
-        tally: ``TALLY`` row of the search.
-        gaps: By place in the tally, how far each action is behind the one taken, in ``unit``, 0 or
-            more; NaN where it was not weighed.
+        stats: ``ROOT_STATS`` row of the search.
+        gaps: By place in the statistics, how far each action is behind the one taken, in ``unit``,
+            0 or more; NaN where it was not weighed.
         errors: Standard errors of these; NaN where there is none.
         rules: The rules.
         legal: Codes of all legal actions.
@@ -186,7 +186,7 @@ def explain_search(
         unit: What the differences are.
         notes: What else is to be known.
     """
-    told = tally[0]
+    told = stats[0]
     tried = {int(told["actions"][place]): place for place in range(int(told["count"]))}
     thoughts: list[Thought] = []
     for action in legal:

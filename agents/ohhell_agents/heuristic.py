@@ -56,7 +56,7 @@ class HeuristicAgent(Agent):
 
     @property
     def models(self) -> Rows:
-        """What it reckons with: a ``MODELS`` row."""
+        """Its networks: a ``MODELS`` row."""
         return fitted()
 
     def begin(self, rules: RulesLike, seat: int | None = None) -> None:
@@ -123,7 +123,7 @@ class HeuristicAgent(Agent):
             notes.append(f"{sure} {'trick is' if sure == 1 else 'tricks are'} sure: no lower bid")
         weighed = {code: float(values[code]) for code in np.flatnonzero(~np.isnan(values)).tolist()}
         ends = payable(self._row[0], compiled["points"][0], legal)
-        calibrated = not self.models["corrected"][0]
+        calibrated = not self.models["has_advantages"][0]
         if calibrated:
             expected = clipped(values[action], ends[action])
             notes.append(f"points expected of the best choice: {difference_text(expected, POINTS)}")

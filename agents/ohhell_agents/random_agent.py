@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from ohhell_agents.base import Actions, Agent, Bytes, Words
-from ohhell_agents.value.players import RANDOM, place_of
+from ohhell_agents.value.players import RANDOM, uniform_place
 from ohhell_env.engine.caching import entry
 
 
@@ -38,7 +38,7 @@ def _draw(masks, words, chosen):
         legal = 0
         for action in range(masks.shape[1]):
             legal += masks[row, action] != 0
-        place = place_of(words[row], legal)
+        place = uniform_place(words[row], legal)
         for action in range(masks.shape[1]):
             if masks[row, action] != 0:
                 if place == 0:

@@ -12,15 +12,15 @@ from typing import Any
 
 from ohhell_agents import zoo
 from ohhell_agents.base import Agent
-from ohhell_agents.checkpoint_io import CARD, LEARNED, WHOLE, kind_of, read_card
+from ohhell_agents.checkpoint_io import LEARNED, AgentPath, is_there
 from ohhell_agents.counterfactual import CounterfactualAgent
 from ohhell_agents.external.imported import is_import, make_imported
 from ohhell_agents.external.process import ProcessAgent, ProgramError, make_program
 from ohhell_agents.heuristic import HeuristicAgent
+from ohhell_agents.loading import FILES, FOLDERS, load, load_part
 from ohhell_agents.random_agent import RandomAgent
-from ohhell_agents.saved import AgentPath, as_path, is_there, read_state
 from ohhell_agents.search.agent import SearchAgent
-from ohhell_agents.search.settings import SearchSettings, read_settings
+from ohhell_agents.search.settings import SearchSettings, read_search_settings
 from ohhell_agents.two_part import PARTS, TwoPartAgent, read_parts
 from ohhell_agents.two_part import PREFIX as TWO_PARTS
 from ohhell_env.errors import CheckpointError, OhHellError, nearest, shown, shown_path
@@ -87,12 +87,12 @@ def _make(
         )
     name = str(spec)
     if name.startswith(zoo.PREFIX) and not settings:
-        return loader(zoo.place_of(name), seed)
+        return loader(zoo.zoo_folder(name), seed)
     if name.startswith(PROCESS):
         return make_program(name.removeprefix(PROCESS), seed, settings)
     kind, _, text = name.partition(":")
     if kind == SEARCH and not (text and is_there(Path(name))):
-        return SearchAgent(seed, read_settings(text, settings))
+        return SearchAgent(seed, read_search_settings(text, settings))
     if settings:
         raise OhHellError(
             f"player {shown(name)} has no setting {shown(next(iter(settings)))}: it has none"
@@ -128,60 +128,8 @@ def _make_parts(text: str, seed: int | None) -> TwoPartAgent:
     return TwoPartAgent(**made, seed=seed, names=names)
 
 
-def load(path: AgentPath, seed: int | None = None) -> Agent:
-    """Returns a player from where it was saved; nothing in the file is run.
-
-    Args:
-        path: A checkpoint's folder, or the file of a saved player.
-        seed: Starts its random numbers anew; None: as they were saved.
-
-    Raises:
-        CheckpointError: There is no player, a broken one, or a network that learned the bids or the
-            cards only.
-    """
-    agent = load_part(path, seed)
-    part = getattr(agent, "part", WHOLE)
-    if agent.kind == LEARNED and part != WHOLE:
-        raise CheckpointError(
-            f"{path}: this network learned the {part} only, and never the rest of the game; name "
-            f"who does the rest: {TWO_PARTS}"
-            + ",".join(f"{each}={path if each == part else 'PLAYER'}" for each in PARTS)
-        )
-    return agent
-
-
-def load_part(path: AgentPath, seed: int | None = None) -> Agent:
-    """As ``load``, but also a network that learned the bids or the cards only.
-
-    Args:
-        path: As in ``load``.
-        seed: As in ``load``.
-
-    Raises:
-        CheckpointError: There is no player, or a broken one.
-    """
-    path = as_path(path)
-    if is_there(path) and not path.is_dir() and path.suffix != ".safetensors":
-        kind = read_state(path).get("type")
-        if not isinstance(kind, str) or kind not in AGENTS:
-            raise CheckpointError(
-                f"{path}: holds a player of type {shown(kind)}; {' or '.join(AGENTS)} is known"
-            )
-        agent = AGENTS[kind].load(path)
-        if seed is None:
-            return agent
-        if isinstance(agent, SearchAgent):
-            return SearchAgent(seed, agent.settings)
-        return type(agent)(seed)
-    kind = kind_of(read_card(path))
-    for known in (CounterfactualAgent, TwoPartAgent):
-        if kind == known.kind:
-            return known.load(path, seed=seed)
-    if kind != LEARNED:
-        raise CheckpointError(
-            f"{path / CARD}: holds a player of kind {shown(kind)}; "
-            f"{CounterfactualAgent.kind!r} and {LEARNED!r} are known, and {TwoPartAgent.kind!r}"
-        )
+def _load_learned(path: AgentPath, seed: int | None) -> Agent:
+    """Returns a player that is a torch network; torch is imported for it alone."""
     try:
         from ohhell_agents.nn.agent import LearnedAgent
     except ModuleNotFoundError as error:
@@ -189,3 +137,9 @@ def load_part(path: AgentPath, seed: int | None = None) -> Agent:
             f"{shown_path(path)}: a player that is a torch network {what_is_missing(error)}"
         ) from None
     return LearnedAgent.load(path, seed=seed)
+
+
+FILES.update(AGENTS)
+FOLDERS[CounterfactualAgent.kind] = CounterfactualAgent.load
+FOLDERS[LEARNED] = _load_learned
+FOLDERS[TwoPartAgent.kind] = TwoPartAgent.load

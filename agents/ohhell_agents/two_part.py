@@ -21,9 +21,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ohhell_agents.base import Actions, Agent, Bytes, Words, split_observation
-from ohhell_agents.checkpoint_io import BIDS, CARD, CARDS, kind_of, read_card, replacing, write_card
+from ohhell_agents.checkpoint_io import (
+    BIDS,
+    CARDS,
+    METADATA,
+    AgentPath,
+    as_path,
+    is_there,
+    kind_of,
+    plain_state,
+    read_metadata,
+    replacing,
+    restore,
+    write_metadata,
+)
 from ohhell_agents.explanation import Explanation, explain_values
-from ohhell_agents.saved import AgentPath, as_path, is_there, plain_state, restore
+from ohhell_agents.loading import load_part
 from ohhell_env.actions import BID_BASE
 from ohhell_env.errors import CheckpointError, IllegalActionError, OhHellError, shown
 from ohhell_env.observation import Layout, layout_of
@@ -278,7 +291,7 @@ class TwoPartAgent(Agent):
                     "fingerprint": _identity(part),
                     "kept": kept,
                 }
-            write_card(folder, self.kind, about)
+            write_metadata(folder, self.kind, about)
 
     @classmethod
     def load(cls, path: AgentPath, seed: int | None = None) -> Self:
@@ -293,19 +306,22 @@ class TwoPartAgent(Agent):
                 not there.
         """
         path = as_path(path)
-        card = read_card(path)
+        card = read_metadata(path)
         if kind_of(card) != cls.kind:
             raise CheckpointError(
-                f"{path / CARD}: a player of kind {shown(kind_of(card))}, {cls.kind!r} is wanted"
+                f"{path / METADATA}: a player of kind {shown(kind_of(card))}, "
+                f"{cls.kind!r} is wanted"
             )
         about = card.get("parts")
         if not isinstance(about, dict) or not all(isinstance(about.get(p), dict) for p in PARTS):
-            raise CheckpointError(f"{path / CARD}: does not say who bids and who plays the cards")
+            raise CheckpointError(
+                f"{path / METADATA}: does not say who bids and who plays the cards"
+            )
         names = {name: _name_in(about[name]) for name in PARTS}
         bids, cards = (_part_in(path, name, about[name], names, seed) for name in PARTS)
         agent = cls(bids, cards, seed, names)
         if seed is None:
-            restore(agent._random, card.get("random"), path / CARD)
+            restore(agent._random, card.get("random"), path / METADATA)
         return agent
 
 
@@ -315,8 +331,6 @@ def _identity(part: Agent) -> str:
 
 def _keep(part: Agent, place: Path) -> bool:
     """Saves a part, and returns whether it can be loaded as the player that it is."""
-    from ohhell_agents import load_part  # it loads players of two parts, too
-
     try:
         part.save(place)
         found = load_part(place)
@@ -344,12 +358,10 @@ def _part_in(
     path: Path, name: str, about: Mapping[str, Any], names: Mapping[str, str], seed: int | None
 ) -> Agent:
     """Returns one part of a saved player."""
-    from ohhell_agents import load_part  # it loads players of two parts, too
-
     place = path / name
     if about.get("kept") is False and not is_there(place):
         raise CheckpointError(_put_together(path, name, about, names))
-    if place.is_dir() and kind_of(read_card(place)) == TwoPartAgent.kind:
+    if place.is_dir() and kind_of(read_metadata(place)) == TwoPartAgent.kind:
         raise CheckpointError(f"{place}: a part has no parts of its own")  # or a link to itself
     part = load_part(place, seed)
     if _identity(part) != about.get("fingerprint"):

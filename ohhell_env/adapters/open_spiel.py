@@ -70,10 +70,10 @@ _TYPES = {
 }
 
 
-def read_settings(text: str) -> dict[str, Any]:
+def settings_of_parameters(text: str) -> dict[str, Any]:
     """Returns the changes of the rules that a parameter "settings" asks for.
 
-    >>> read_settings("pack: {suits: [C; D]; ranks: ['2'; '3']}; bidding.hook: none")
+    >>> settings_of_parameters("pack: {suits: [C; D]; ranks: ['2'; '3']}; bidding.hook: none")
     {'pack': {'suits': ['C', 'D'], 'ranks': ['2', '3']}, 'bidding.hook': 'none'}
 
     Args:
@@ -115,7 +115,8 @@ class OhHellGame(pyspiel.Game):
     Args:
         params: OpenSpiel's parameters: "rules" (the name of a variant or a YAML file), "players"
             (0: the usual number), "hand_size" (0: the first of the schedule), "settings" (what
-            differs from these rules, see ``read_settings``) and "reward" ("points" or "relative").
+            differs from these rules, see ``settings_of_parameters``) and "reward" ("points" or
+            "relative").
         rules: Takes the place of "rules", "players" and "settings".
 
     Raises:
@@ -126,7 +127,7 @@ class OhHellGame(pyspiel.Game):
         wanted = _DEFAULTS | (params or {})
         if rules is None:
             rules = as_rules(wanted["rules"], wanted["players"] or None)
-            rules = rules.replace(**read_settings(wanted["settings"]))
+            rules = rules.replace(**settings_of_parameters(wanted["settings"]))
         size = wanted["hand_size"] or schedule.hand_sizes(rules)[0]
         self.setting = Setting(rules, size, wanted["reward"])
         whole = parameters_of(rules, size, self.setting.reward)

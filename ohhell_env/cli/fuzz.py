@@ -18,7 +18,7 @@ import typer
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import compile_rules, new_games
 from ohhell_env.game import Game
-from ohhell_env.records.record import save_record, write_whole
+from ohhell_env.records.record import save_record, write_text
 from ohhell_env.rules import Rules
 from ohhell_env.testing import (
     Refereed,
@@ -177,7 +177,7 @@ def _report(failure: Failure, out: Path) -> None:
         what = "the game so far is"
     else:
         out = out.with_suffix(".yaml")
-        write_whole(failure.draw.rules.to_yaml(), out)
+        write_text(failure.draw.rules.to_yaml(), out)
         what = "no game can begin; the rules are"
     typer.echo(
         f"broken: {' '.join(failure.problem.split())[:300]}; {what} in {out} (seed "

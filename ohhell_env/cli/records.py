@@ -15,7 +15,7 @@ from ohhell_env.game import MAX_SEED, Game
 from ohhell_env.pictures.page import replay_page
 from ohhell_env.players import resolve
 from ohhell_env.records.notation import format_checked, parse_game
-from ohhell_env.records.record import Record, from_json, read_record_text, to_json, write_whole
+from ohhell_env.records.record import Record, from_json, read_record_text, to_json, write_text
 from ohhell_env.records.replay import OPTIONAL_KEYS, check
 from ohhell_env.records.thoughts import Thought, plain_thought
 from ohhell_env.rules import Rules, as_rules
@@ -66,7 +66,7 @@ def deal(
     if out is None:
         typer.echo(text, nl=False)
     else:
-        write_whole(text, out)
+        write_text(text, out)
 
 
 def replay(
@@ -107,7 +107,7 @@ def replay(
     record |= {key: given[key] for key in OPTIONAL_KEYS if key in given}
     if html is not None:
         player = None if explain is None else _thinker(explain, record["seed"] or 0)
-        write_whole(replay_page(record, name or None, seat, player), html)
+        write_text(replay_page(record, name or None, seat, player), html)
     else:
         typer.echo(to_json(record) if wants_json else format_checked(checked), nl=False)
     moves = sum(len(d["bids"]) + sum(map(len, d["tricks"])) for d in record["deals"])

@@ -27,6 +27,9 @@ from numba.core.caching import (  # pyright: ignore[reportMissingTypeStubs]
     FunctionCache,
     IndexDataCacheFile,
 )
+from numba.core.codegen import JITCodeLibrary  # pyright: ignore[reportMissingTypeStubs]
+from numba.core.compiler import Compiler  # pyright: ignore[reportMissingTypeStubs]
+from numba.core.registry import CPUDispatcher  # pyright: ignore[reportMissingTypeStubs]
 
 COMPILED = not numba.config.DISABLE_JIT
 """Whether the engine runs compiled (False under NUMBA_DISABLE_JIT=1)."""
@@ -191,11 +194,83 @@ def _say_once() -> None:
     _said = True
 
 
-def _compile(function: Callable[..., Any], cached: bool, **options: Any) -> Any:
+class _InnerLibrary(JITCodeLibrary):
+    """The code of a function that only compiled functions call: never machine code by itself.
+
+    numba makes machine code of each function with all that it calls, at every step up to the entry,
+    which has all of it once more. Each function is optimised by itself all the same: without that
+    play is a fifth slower, since loops of known length are made into vectors only where they are
+    seen alone.
+    """
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Returns 0: there is no machine code."""
+        return 0
+
+    @property
+    def codegen(self) -> Any:
+        """What is asked to ``set_env``."""
+        return self
+
+    def set_env(self, env_name: str, env: Any) -> None:
+        """Does nothing: what an environment holds, constants of objects, no function here uses."""
+
+
+class _InnerCompiler(Compiler):
+    def compile_extra(self, func: Any) -> Any:
+        """Compiles a function into a library of ours."""
+        library = _InnerLibrary(self.state.targetctx.codegen(), func.__qualname__)
+        self.state.library = library
+        return super().compile_extra(func)
+
+
+class _Inner(CPUDispatcher):
+    """A function that is compiled with its callers; from Python, as tests call it, by itself."""
+
+    _alone: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        if self._alone is None:
+            self._alone = entry(self.py_func)
+        return self._alone(*arguments)
+
+
+_OPTIONS = {"nogil": True, "error_model": "numpy"}
+
+
+def _inner(function: Callable[..., Any], **options: Any) -> Any:
     if not COMPILED:
         return function
-    compiled: Any = njit(nogil=True, error_model="numpy", **options)(function)
-    if not cached or _FOLDER is None:
+    alone = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    njit_sets = {"nopython": True, "boundscheck": None}
+    targetoptions = _OPTIONS | njit_sets | alone | options
+    return _Inner(function, targetoptions=targetoptions, pipeline_class=_InnerCompiler)
+
+
+def inline(function: Callable[..., Any]) -> Any:
+    """Decorator of small functions: compiled into their callers."""
+    return _inner(function, forceinline=True)
+
+
+def inner(function: Callable[..., Any]) -> Any:
+    """Decorator of functions that compiled ones call, too large to be in each of them."""
+    return _inner(function)
+
+
+def entry(function: Callable[..., Any]) -> Any:
+    """Decorator of the functions that Python calls, with machine code that is kept on disk.
+
+    Each one is compiled with all that it calls: what only compiled functions call is ``inline`` or
+    ``inner``.
+    """
+    if not COMPILED:
+        return function
+    compiled: Any = njit(**_OPTIONS)(function)
+    if _FOLDER is None:
         return compiled
     before = numba.config.CACHE_DIR
     try:
@@ -204,13 +279,3 @@ def _compile(function: Callable[..., Any], cached: bool, **options: Any) -> Any:
     finally:
         numba.config.CACHE_DIR = before
     return compiled
-
-
-def inline(function: Callable[..., Any]) -> Any:
-    """Decorator of the engine's small functions: compiled into their callers."""
-    return _compile(function, False, forceinline=True)
-
-
-def entry(function: Callable[..., Any]) -> Any:
-    """Decorator of the functions that Python calls."""
-    return _compile(function, True)

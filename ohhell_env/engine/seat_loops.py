@@ -75,7 +75,7 @@ def _drawn(seat, players):
 
 
 @entry
-def begin(games, rules, seats, tables, learner):
+def begin_at(games, rules, seats, tables, learner):
     """Begins an episode at some tables.
 
     Args:
@@ -191,7 +191,7 @@ def show(games, rules, sections, seats, views, masks):
 
 
 @entry
-def first_illegal(games, tables, actions):
+def first_illegal_of(games, tables, actions):
     """Returns the first of some tables whose action is not legal there, as its place; or -1."""
     for place in range(len(tables)):
         if not kernel.is_legal(games[tables[place]], np.int64(actions[place])):

@@ -18,7 +18,7 @@ _FLOAT, _INT = ir.FloatType(), ir.IntType(64)
 _LANES = 16
 
 
-def row_adder(size, width):
+def add_matvec(size, width):
     """Returns a function that adds inputs (size,) times weights (size, width) to sums (width,).
 
     All are float32 without gaps. ``size`` counts the inputs that are used; the compiled code does

@@ -20,7 +20,7 @@ import numpy as np
 
 from ohhell_env.engine import kernel
 from ohhell_env.engine.bits import ONE, ZERO, bit, count, has, lowest, nth, suit_mask
-from ohhell_env.engine.caching import entry, inline
+from ohhell_env.engine.caching import entry, inline, inner
 from ohhell_env.engine.decode import view_to_row
 from ohhell_env.engine.layout import CHOSEN_PLAN, MAX_SEATS, NO_CARD, NOBODY, Phase
 from ohhell_env.engine.rng import below, next_word, seed_stream
@@ -69,7 +69,7 @@ _RANDOM_SUIT = int(TrumpSource.RANDOM_SUIT)
 
 
 @inline
-def chance(stream):
+def uniform(stream):
     """Returns a number from 0 to 1, 1 excluded, from a record's random stream."""
     return np.float64(next_word(stream) >> _ELEVEN) * _UNIT
 
@@ -77,7 +77,7 @@ def chance(stream):
 # ------------------------------------------------------------------- what a view leaves open
 
 
-@entry
+@inner
 def read_hidden(row, rules, scratch, hidden):
     """Notes what a seat does not know and what may be there.
 
@@ -314,7 +314,7 @@ def _bound(hidden):
 # ------------------------------------------------------------------------------ drawing worlds
 
 
-@entry
+@inner
 def draw_world(hidden, players, hands):
     """Draws a world, each that fits equally likely.
 
@@ -360,7 +360,7 @@ def _try_world(hidden, hands):
         left = left & ~hands[seat]
         size -= need
     hands[STOCK] = left
-    return hidden.narrow < 2 or choices > -1e-9 or chance(hidden) < math.exp(choices)
+    return hidden.narrow < 2 or choices > -1e-9 or uniform(hidden) < math.exp(choices)
 
 
 @inline
@@ -371,7 +371,7 @@ def _holder(hands, players, card):
     return np.int64(STOCK)
 
 
-@entry
+@inner
 def exchange(hidden, players, hands):
     """Exchanges unseen cards between two or three holders if that fits; ``old`` keeps the hands.
 
@@ -434,7 +434,7 @@ def _move(hidden, hands, first, one, to_one, second, two, to_two):
 
 
 @inline
-def set_trump(row, rules, hidden, hands):
+def draw_trump(row, rules, hidden, hands):
     """Draws the trump of a world in which it is not revealed yet, and sets it in a record.
 
     Args:
@@ -501,4 +501,4 @@ def walk_all(hidden, rules, worlds):
 def trump_all(hidden, rules, worlds, rows):
     """Sets the trump of each of some worlds of view 0, as drawn where it is not revealed yet."""
     for index in range(len(worlds)):
-        set_trump(rows[index], rules[0], hidden[0], worlds[index])
+        draw_trump(rows[index], rules[0], hidden[0], worlds[index])

@@ -185,7 +185,7 @@ class LearnerTables:
         if not len(tables):
             return
         seat = -1 if self.seat is None else self.seat
-        seat_loops.begin(self.games, self._rules, self._seats, tables, seat)
+        seat_loops.begin_at(self.games, self._rules, self._seats, tables, seat)
         self._play_others(tables)
 
     def _clear(self) -> None:
@@ -265,7 +265,7 @@ class LearnerTables:
         faulty: list[int] = []
         while True:
             chosen = codes if tables is self._all else codes[tables]
-            place = int(seat_loops.first_illegal(self.games, tables, chosen))
+            place = int(seat_loops.first_illegal_of(self.games, tables, chosen))
             if place < 0:
                 return tables, faulty
             table = int(tables[place])

@@ -95,7 +95,7 @@ class Opponent(Asker):
                 f"opponent {shown(self.name)} answered {shown(answers)}; {count} questions want "
                 f"{count} whole numbers"
             )
-        place = int(seat_loops.first_illegal(games, tables, actions))
+        place = int(seat_loops.first_illegal_of(games, tables, actions))
         if place >= 0:
             raise self._illegal(answers[place], games[tables[place] : tables[place] + 1])
         return actions

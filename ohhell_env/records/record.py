@@ -27,11 +27,8 @@ in ``replay.py``, its readable form in ``notation.py``.
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import json
-import os
-import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
@@ -220,11 +217,11 @@ def read_record_text(path: str | Path) -> str:
 
 def save_record(record: Record, path: str | Path) -> None:
     """Writes a record to a JSON file, whole or not at all."""
-    write_whole(to_json(record), path)
+    write_text(to_json(record), path)
 
 
-def write_whole(text: str, path: str | Path) -> None:
-    """Writes a text file so that it is whole or, if the program is killed, as it was before.
+def write_text(text: str, path: str | Path) -> None:
+    """Writes a text file whole or not at all, into a folder that is there.
 
     Raises:
         NotationError: The path names no file, or a folder that is not there.
@@ -238,16 +235,4 @@ def write_whole(text: str, path: str | Path) -> None:
             f"{shown_path(path)!r} cannot be written: there is no folder "
             f"{shown_path(target.parent)}"
         )
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with beside.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(target)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            beside.unlink()
-        if isinstance(error, OSError) and error.strerror:  # told of the file that was asked for
-            error.filename, error.filename2 = shown_path(path), None
-        raise
+    files.write_whole(target, text)

@@ -30,7 +30,7 @@ from ohhell_env.adapters.open_spiel import (  # noqa: E402
     OhHellState,
     game_of,
     parameters_of,
-    read_settings,
+    settings_of_parameters,
 )
 from ohhell_env.errors import OhHellError, RulesError  # noqa: E402
 from ohhell_env.rules.schedule import TrumpSource, hand_sizes  # noqa: E402
@@ -249,7 +249,7 @@ def test_a_game_by_text() -> None:
         pack={"suits": ["C", "D"], "ranks": ["2", "3", "4"]}, **{"bidding.hook": "none"}
     )
     assert game.setting.hand_size == 2
-    assert read_settings("{}") == read_settings("") == {}
+    assert settings_of_parameters("{}") == settings_of_parameters("") == {}
 
 
 def test_rules_of_ones_own_are_told_by_the_parameters() -> None:

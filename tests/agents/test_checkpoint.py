@@ -16,7 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
-from ohhell_agents.nn.checkpoint import CARD, WEIGHTS, Checkpoint, load_checkpoint, save_checkpoint
+from ohhell_agents.nn.checkpoint import (
+    METADATA,
+    WEIGHTS,
+    Checkpoint,
+    load_checkpoint,
+    save_checkpoint,
+)
 from ohhell_agents.nn.feature_layout import INPUTS
 from ohhell_agents.nn.network import Network
 from ohhell_env.errors import CheckpointError
@@ -39,8 +45,8 @@ def saved(tmp_path: Path) -> Path:
 
 
 def edit_card(path: Path, **changes: Any) -> None:
-    card = json.loads((path / CARD).read_text())
-    (path / CARD).write_text(json.dumps(card | changes))
+    card = json.loads((path / METADATA).read_text())
+    (path / METADATA).write_text(json.dumps(card | changes))
 
 
 def replace_weights(path: Path, content: bytes) -> None:
@@ -69,8 +75,8 @@ def test_round_trip_is_exact(tmp_path: Path, layout: str) -> None:
 
 
 def test_holds_text_and_numbers_only(saved: Path) -> None:
-    assert sorted(file.name for file in saved.iterdir()) == [CARD, WEIGHTS]
-    card = json.loads((saved / CARD).read_text())
+    assert sorted(file.name for file in saved.iterdir()) == [METADATA, WEIGHTS]
+    card = json.loads((saved / METADATA).read_text())
     assert (card["format"], card["version"]) == ("ohhell-agent", 1)
     assert card["rules"]["players"] == 3
     content = (saved / WEIGHTS).read_bytes()
@@ -123,7 +129,7 @@ def test_a_pickle_is_not_run(saved: Path, tmp_path: Path) -> None:
     replace_weights(saved, (saved / WEIGHTS).read_bytes())
     with pytest.raises(CheckpointError):
         load_checkpoint(saved)
-    (saved / CARD).write_bytes(bomb)
+    (saved / METADATA).write_bytes(bomb)
     with pytest.raises(CheckpointError):
         load_checkpoint(saved)
     assert not mark.exists()
@@ -207,7 +213,7 @@ def test_oversized_weights_are_not_read(saved: Path) -> None:
     ],
 )
 def test_broken_cards(saved: Path, text: str, expected: str) -> None:
-    (saved / CARD).write_text(text)
+    (saved / METADATA).write_text(text)
     with pytest.raises(CheckpointError, match=expected):
         load_checkpoint(saved)
 
@@ -259,8 +265,8 @@ def test_missing_files(saved: Path, tmp_path: Path) -> None:
 
 
 def test_a_pipe_is_not_waited_for(saved: Path) -> None:
-    (saved / CARD).unlink()
-    os.mkfifo(saved / CARD)
+    (saved / METADATA).unlink()
+    os.mkfifo(saved / METADATA)
     with pytest.raises(CheckpointError, match="not a file"):
         load_checkpoint(saved)
 
@@ -274,7 +280,7 @@ def test_a_place_is_a_path(path: Any) -> None:
 
 
 def test_any_value_at_any_place_of_the_card_is_refused_or_read(saved: Path) -> None:
-    file = saved / CARD
+    file = saved / METADATA
     card = json.loads(file.read_text(encoding="utf-8"))
     outcomes: set[bool] = set()
 

@@ -13,17 +13,17 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import ohhell_agents
-from ohhell_agents.checkpoint_io import CARD, WEIGHTS
+from ohhell_agents.checkpoint_io import METADATA, WEIGHTS
 from ohhell_agents.counterfactual import CounterfactualAgent
-from ohhell_agents.value.advantage_nets import MOST_CHOICES, correct_bids, correct_cards, price
+from ohhell_agents.value.advantage_nets import MOST_CHOICES, bid_advantages, card_advantages, price
 from ohhell_agents.value.policy import heuristic_action
 from ohhell_agents.value.trick_model import (
     BID_CHOICE,
     BID_SITUATION,
+    BIT_WORDS,
     CARD_CHOICE,
     CARD_SITUATION,
     MODELS,
-    TABLE_WORDS,
     fitted,
 )
 from ohhell_env import Rules
@@ -45,7 +45,7 @@ def corrected(seed: int = 1, size: float = 0.1) -> Rows:
     for name in MODELS.names or ():
         if name.startswith(("card_", "bid_")):
             models[name][0] = drawn.normal(0.0, size, MODELS[name].shape)
-    models["corrected"] = 1
+    models["has_advantages"] = 1
     return models
 
 
@@ -54,11 +54,11 @@ def test_a_correction_is_the_network_that_it_says(name: str) -> None:
     models, drawn = corrected(), np.random.default_rng(2)
     sizes = {"card": (CARD_SITUATION, CARD_CHOICE), "bid": (BID_SITUATION, BID_CHOICE)}[name]
     situation = drawn.normal(size=sizes[0]).astype(np.float32)
-    words = drawn.integers(2**63, size=TABLE_WORDS, dtype=np.uint64)
+    words = drawn.integers(2**63, size=BIT_WORDS, dtype=np.uint64)
     choices = drawn.normal(size=(MOST_CHOICES, sizes[1])).astype(np.float32)
     numbers = drawn.integers(27, size=MOST_CHOICES)
     worth = np.zeros(MOST_CHOICES, np.float32)
-    correct = {"card": correct_cards, "bid": correct_bids}[name]
+    correct = {"card": card_advantages, "bid": bid_advantages}[name]
     correct(models[0], situation, words, choices, numbers, 5, worth)
 
     def of(part: str) -> np.ndarray:
@@ -140,7 +140,7 @@ def test_names_of_suits_mean_nothing() -> None:
 
 def test_corrections_change_decisions_and_zero_ones_hardly_any() -> None:
     rules, zero = Rules.preset("oh_hell", 4), engine_rows(fitted().view(np.ndarray).copy())
-    zero["corrected"] = 1
+    zero["has_advantages"] = 1
     counts = {"zero": 0, "wild": 0, "all": 0}
     heuristic = ohhell_agents.make("heuristic")
     for tables in states(rules, heuristic, steps=60, tables=16):
@@ -167,19 +167,19 @@ def test_round_trip_is_exact(saved: Path) -> None:
     assert agent.about == {"rules": ["oh_hell"]}
     assert agent.fingerprint == CounterfactualAgent(corrected()).fingerprint
     assert ohhell_agents.make(saved).fingerprint == agent.fingerprint
-    assert sorted(file.name for file in saved.iterdir()) == [CARD, WEIGHTS]
+    assert sorted(file.name for file in saved.iterdir()) == [METADATA, WEIGHTS]
 
 
 def edit(saved: Path, **changes: Any) -> None:
-    card = json.loads((saved / CARD).read_text())
-    (saved / CARD).write_text(json.dumps(card | changes))
+    card = json.loads((saved / METADATA).read_text())
+    (saved / METADATA).write_text(json.dumps(card | changes))
 
 
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
         ({"kind": "learned"}, "incomplete or broken"),
-        ({"kind": "oracle"}, "kind 'oracle'; 'counterfactual' and 'learned' are known"),
+        ({"kind": "oracle"}, "kind 'oracle'; 'counterfactual', 'learned', 'two_parts' are known"),
         ({"kind": ["counterfactual"]}, "of kind"),
         ({"inputs": "reckoning-0"}, "train it anew"),
         ({"inputs": None}, "train it anew"),
@@ -238,12 +238,12 @@ def test_a_pickled_player_is_of_the_same_compiled_type() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "expected"),
     [
-        ("card_out", 3e38, "correction of cards"),
-        ("bid_out", 3e38, "correction of bids"),
-        ("bid_out", -3e38, "correction of bids"),
-        ("bid_middle", 1e36, "correction of bids"),
-        ("card_table", 3e38, "correction of cards"),
-        ("bid_number", 3e38, "correction of bids"),
+        ("card_out", 3e38, "advantage net of cards"),
+        ("bid_out", 3e38, "advantage net of bids"),
+        ("bid_out", -3e38, "advantage net of bids"),
+        ("bid_middle", 1e36, "advantage net of bids"),
+        ("card_table", 3e38, "advantage net of cards"),
+        ("bid_number", 3e38, "advantage net of bids"),
         ("later_out", 1e30, "chances of cards"),
         ("now_situation", 1e30, "chances of cards"),
         ("now_end", 3e38, "chances of cards"),

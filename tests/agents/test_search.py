@@ -17,7 +17,7 @@ import ohhell_agents
 from ohhell_agents import SearchAgent, SearchSettings
 from ohhell_agents.search.game_value import RestOfGame
 from ohhell_agents.search.policy import find_policy
-from ohhell_agents.value.advantage_nets import price_under
+from ohhell_agents.value.advantage_nets import price_for
 from ohhell_env import BatchedOhHell
 from ohhell_env.cards import parse_card
 from ohhell_env.engine import batch
@@ -322,7 +322,7 @@ def test_a_budget_of_worlds_is_kept() -> None:
 
 def test_the_price_of_a_missed_bid() -> None:
     def price(scoring: str, size: int) -> float:
-        return price_under(compile_rules(Rules().replace(scoring=scoring)), size)
+        return price_for(compile_rules(Rules().replace(scoring=scoring)), size)
 
     assert price("escalating", 4) == 16.0  # bid 1: 11 made, -5 either way
     assert price("simple", 4) == 11.0

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import ohhell_agents
 from ohhell_agents import Agent, TwoPartAgent
-from ohhell_agents.checkpoint_io import CARD
+from ohhell_agents.checkpoint_io import METADATA
 from ohhell_agents.counterfactual import CounterfactualAgent
 from ohhell_agents.nn.agent import LearnedAgent
 from ohhell_agents.nn.checkpoint import Checkpoint, save_checkpoint
@@ -283,7 +283,11 @@ def test_round_trip(tmp_path: Path, name: str) -> None:
         assert (before.act_batch(*views) == after.act_batch(*views)).all(), "chance goes on, too"
     assert ohhell_agents.make(tmp_path / "moved", seed=3).fingerprint == before.fingerprint
     after.save(tmp_path / "moved")
-    assert sorted(file.name for file in (tmp_path / "moved").iterdir()) == [CARD, "bids", "cards"]
+    assert sorted(file.name for file in (tmp_path / "moved").iterdir()) == [
+        METADATA,
+        "bids",
+        "cards",
+    ]
 
 
 def test_networks_are_kept(tmp_path: Path) -> None:
@@ -332,9 +336,9 @@ def test_code_is_neither_kept_nor_run(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def edit(folder: Path, change: Any) -> None:
-    card = json.loads((folder / CARD).read_text())
+    card = json.loads((folder / METADATA).read_text())
     change(card)
-    (folder / CARD).write_text(json.dumps(card))
+    (folder / METADATA).write_text(json.dumps(card))
 
 
 @pytest.mark.parametrize(
@@ -361,13 +365,13 @@ def test_broken_cards(tmp_path: Path, change: Any, expected: str) -> None:
 def test_any_value_at_any_place_of_the_card_is_refused_or_read(tmp_path: Path) -> None:
     pair = tmp_path / "pair"
     ohhell_agents.make("parts:bids=heuristic,cards=random", 1).save(pair)
-    card = json.loads((pair / CARD).read_text())
+    card = json.loads((pair / METADATA).read_text())
     outcomes: set[bool] = set()
 
     @SAVED
     @given(st.sampled_from(list(places(card))), EDGES | VALUES)
     def check(place: tuple[Any, ...], value: Any) -> None:
-        (pair / CARD).write_text(json.dumps(with_value(card, place, value)), encoding="utf-8")
+        (pair / METADATA).write_text(json.dumps(with_value(card, place, value)), encoding="utf-8")
         try:
             agent = ohhell_agents.load(pair)
         except CheckpointError:

@@ -33,8 +33,8 @@ from ohhell_env.engine import batch
 from ohhell_env.engine.layout import Rows, compile_rules, engine_rows, new_games
 from ohhell_env.observation import layout_of
 from ohhell_train.counterfactual.dataset import AdvantageDataset
-from ohhell_train.counterfactual.rollouts import label_all
-from ohhell_train.trick_model.samples import LATER, NOW, collect
+from ohhell_train.counterfactual.rollouts import RolloutSettings, label_all
+from ohhell_train.trick_model.samples import CURRENT, FUTURE, Noise, collect
 from tests.agents.decisions import GARBAGE, RULES
 from tests.agents.test_counterfactual import corrected
 
@@ -80,8 +80,8 @@ def labelled(rules: Rules, size: int, kind: str, models: Rows) -> list[NDArray[A
             garbage(array, kind)
     players = np.full((len(games), rules.players), HEURISTIC, np.int16)
     tables = games, new_games(1), players
-    wishes = np.array([0.1, 0.1, 0.1, 1.0, 1.0, 0.25])
-    ends = label_all(tables, compiled, models, chooser(), wishes, tuple(cards), tuple(bids))
+    settings = RolloutSettings(0.1, 0.1, 0.1, 1.0, 1.0, 0.25)
+    ends = label_all(tables, compiled, models, chooser(), settings, cards, bids)
     filled = [
         array[: ends[place + of_choices]]
         for place, notes in ((0, cards), (2, bids))
@@ -107,17 +107,17 @@ def test_labels_fill_every_row(players: int, rules: str) -> None:
 
 @pytest.mark.parametrize("players", SEATS)
 def test_samples_for_the_heuristic_models_fill_every_row(players: int) -> None:
-    noise = np.array([0.1, 0.1, 0.1, 0.0])
+    noise = Noise(0.1, 0.1, 0.1, 0.0)
     found: list[list[NDArray[Any]]] = []
     for kind in KINDS:
         games, compiled = dealt(Rules(players=players), 4)
         room = 2000
-        later = garbage(np.zeros((room, LATER), np.float32), kind)
-        now = garbage(np.zeros((room, NOW), np.float32), kind)
+        future = garbage(np.zeros((room, FUTURE), np.float32), kind)
+        current = garbage(np.zeros((room, CURRENT), np.float32), kind)
         won = [garbage(np.zeros(room, np.int8), kind) for _ in range(2)]
         models = models_of_training(correct=False)
-        ends = collect(games, compiled, models, chooser(), noise, later, won[0], now, won[1])
-        found.append([later[: ends[0]], won[0][: ends[0]], now[: ends[1]], won[1][: ends[1]]])
+        ends = collect(games, compiled, models, chooser(), noise, future, won[0], current, won[1])
+        found.append([future[: ends[0]], won[0][: ends[0]], current[: ends[1]], won[1][: ends[1]]])
     assert len(found[0][0]) > 100
     for one, other in zip(*found, strict=True):
         assert np.isfinite(one).all()

@@ -41,7 +41,7 @@ def trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CounterfactualAg
     """A player in the folder ``runs/mine/best``; the tests run beside ``runs``."""
     monkeypatch.chdir(tmp_path)
     models = HeuristicAgent().models.copy()
-    models["corrected"] = 1
+    models["has_advantages"] = 1
     CounterfactualAgent(models, ABOUT).save("runs/mine/best")
     return CounterfactualAgent.load("runs/mine/best")
 

@@ -17,9 +17,9 @@ from ohhell_agents.value.policy import heuristic_action
 from ohhell_agents.value.trick_model import (
     BID_CHOICE,
     BID_SITUATION,
+    BIT_WORDS,
     CARD_CHOICE,
     CARD_SITUATION,
-    TABLE_WORDS,
     fitted,
 )
 from ohhell_env import Rules
@@ -37,7 +37,7 @@ from ohhell_train.counterfactual.dataset import (
 )
 from ohhell_train.counterfactual.fit import AdvantageNet, fit_advantage_net
 from ohhell_train.counterfactual.folder import CounterfactualRun
-from ohhell_train.counterfactual.rollouts import label_all
+from ohhell_train.counterfactual.rollouts import RolloutSettings, label_all
 from ohhell_train.evaluate import measure
 from ohhell_train.methods import train_run
 from tests.agents.test_counterfactual import corrected
@@ -74,8 +74,8 @@ def test_a_label_is_what_the_deal_brings() -> None:
             AdvantageDataset.empty(BID_SITUATION, BID_CHOICE),
         )
         tables = games, new_games(1), np.full((1, 4), HEURISTIC, np.int16)
-        wishes = np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
-        at = label_all(tables, compiled, models, chooser, wishes, tuple(cards), tuple(bids))
+        settings = RolloutSettings(0.0, 0.0, 0.0, 1.0, 1.0, 1.0)
+        at = label_all(tables, compiled, models, chooser, settings, cards, bids)
         expected = own_choices(start, compiled, models)
         found = [labels_of(notes, count) for notes, count in ((cards, at[0]), (bids, at[2]))]
         for phase in (0, 1):
@@ -155,7 +155,7 @@ def made_up(decisions: int) -> AdvantageDataset:
     drawn = np.random.default_rng(1)
     sizes = drawn.integers(2, 6, size=decisions).astype(np.int8)
     choices = drawn.normal(size=(sizes.sum(), CARD_CHOICE)).astype(np.float32)
-    tables = np.zeros((decisions, TABLE_WORDS), np.uint64)
+    tables = np.zeros((decisions, BIT_WORDS), np.uint64)
     tables[:, 3] = drawn.integers(2, size=decisions)
     sign = np.repeat(np.where(tables[:, 3] & np.uint64(1), 1.0, -1.0), sizes)
     worth = choices[:, 0] + sign * choices[:, 1] + drawn.normal(0, 0.1, sizes.sum())
@@ -422,4 +422,4 @@ def test_it_learns_to_beat_the_heuristic_player(tmp_path: Path) -> None:
         player, ohhell_agents.make("heuristic"), Rules.preset("escalating", 4), 2000, 7, 8
     )
     assert found.low > 0.8
-    assert fitted()["corrected"][0] == 0  # the heuristic player itself is as it was
+    assert fitted()["has_advantages"][0] == 0  # the heuristic player itself is as it was

@@ -34,7 +34,7 @@ from ohhell_train.distill.config import DistillConfig
 from ohhell_train.distill.dataset import DistillDataset
 from ohhell_train.distill.fit import StudentFit
 from ohhell_train.distill.folder import GAMES, STATE, DistillRun
-from ohhell_train.distill.games import make_players, play
+from ohhell_train.distill.games import make_players, play_part
 from ohhell_train.distill.student import Student
 from ohhell_train.evaluate import measure
 from ohhell_train.methods import train_run
@@ -68,7 +68,7 @@ def config_of(**changes: Any) -> DistillConfig:
 
 
 def lessons_of(config: DistillConfig, part: int = 0) -> DistillDataset:
-    return play(config, make_players(config), part)
+    return play_part(config, make_players(config), part)
 
 
 def whole(dataset: DistillDataset, config: DistillConfig) -> Any:
@@ -359,7 +359,7 @@ def test_a_run_that_was_stopped_ends_as_an_unbroken_one(
     from ohhell_train.distill import folder
 
     owner, name = {
-        "part": (running, "play"),
+        "part": (running, "play_part"),
         "epoch": (StudentFit, "epoch"),
         "before state": (folder, "write_arrays"),
         "after state": (DistillRun, "write_derived"),
@@ -563,7 +563,7 @@ def test_a_teacher_that_makes_a_mistake_is_told() -> None:
 
     players[0] = Entrant.of("heuristic", Wrong(0))
     with pytest.raises(OhHellError, match=r"'heuristic' cannot be asked .* not legal"):
-        play(config, players, 0)
+        play_part(config, players, 0)
 
 
 def test_the_command_line_trains_resumes_and_refuses(

@@ -13,47 +13,49 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ohhell_agents.value.trick_model import MODELS, fitted, from_plain, new_models, to_plain
+from ohhell_agents.value.trick_model import MODELS, fitted, from_plain, models_to_plain, new_models
 from ohhell_env.cli.commands import main
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import compile_rules, new_games
 from ohhell_env.rules import Rules
 from ohhell_train.trick_model.fit import play_and_note, training_rules
 from ohhell_train.trick_model.folder import TrickModelRun
-from ohhell_train.trick_model.samples import LATER, NOW, collect
+from ohhell_train.trick_model.samples import CURRENT, FUTURE, Noise, collect
 
-CALM = np.zeros(4)
+CALM = Noise(0.0, 0.0, 0.0, 0.0)
 
 
 def noted(rules: Rules, tables: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns what is noted of deals of one size: inputs and labels of later, labels of now."""
+    """Returns rows of deals of one size: inputs and labels of future, labels of current."""
     compiled = compile_rules(rules, "deal", size)
     games, choosers = new_games(tables), new_games(1)
     batch.seed_tables(games, np.uint64(4), np.uint64(0))
     batch.seed_tables(choosers, np.uint64(5), np.uint64(0))
     batch.begin_all(games, compiled)
     room = tables * rules.players * (size + 3)
-    later, later_won = np.zeros((room, LATER), np.float32), np.zeros(room, np.int8)
-    now, now_won = np.zeros((room, NOW), np.float32), np.zeros(room, np.int8)
-    counts = collect(games, compiled, fitted(), choosers, CALM, later, later_won, now, now_won)
-    return later[: counts[0]], later_won[: counts[0]], now_won[: counts[1]]
+    future, future_won = np.zeros((room, FUTURE), np.float32), np.zeros(room, np.int8)
+    current, current_won = np.zeros((room, CURRENT), np.float32), np.zeros(room, np.int8)
+    counts = collect(
+        games, compiled, fitted(), choosers, CALM, future, future_won, current, current_won
+    )
+    return future[: counts[0]], future_won[: counts[0]], current_won[: counts[1]]
 
 
 @pytest.mark.slow
 def test_of_a_single_trick_one_card_is_noted_as_won() -> None:
     """Each seat has one card: noted at its bid and before the trick, and one of three wins."""
-    later, won, now_won = noted(Rules.preset("oh_hell", 3), 40, 1)
-    assert len(later) == 40 * 6
+    future, won, current_won = noted(Rules.preset("oh_hell", 3), 40, 1)
+    assert len(future) == 40 * 6
     assert (won.reshape(40, 2, 3).sum(axis=2) == 1).all()
-    assert set(now_won.tolist()) == {0, 1}
-    assert np.isfinite(later).all()
+    assert set(current_won.tolist()) == {0, 1}
+    assert np.isfinite(future).all()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 7])
 def test_as_many_notes_as_seats_and_tricks(size: int) -> None:
-    later, won, _ = noted(Rules.preset("oh_hell", 4), 30, size)
-    assert len(later) == 30 * 4 * (1 + size)
+    future, won, _ = noted(Rules.preset("oh_hell", 4), 30, size)
+    assert len(future) == 30 * 4 * (1 + size)
     last_trick = won.reshape(30, 1 + size, 4)[:, -1]
     assert (last_trick.sum(axis=1) == 1).all(), "before the last trick each seat has one card"
 
@@ -68,12 +70,12 @@ def test_the_tables_are_of_many_kinds() -> None:
 
 def test_models_are_read_as_they_were_written() -> None:
     models = fitted()
-    again = from_plain(json.loads(json.dumps(to_plain(models))))
+    again = from_plain(json.loads(json.dumps(models_to_plain(models))))
     for name in MODELS.names or ():
         assert np.allclose(again[name], models[name], atol=1e-5)
     assert not models.flags.writeable
     with pytest.raises(ValueError, match="later_card"):
-        plain = to_plain(models)
+        plain = models_to_plain(models)
         plain["weights"]["later_card"][0][0] = float("nan")
         from_plain(plain)
 
@@ -81,10 +83,10 @@ def test_models_are_read_as_they_were_written() -> None:
 @pytest.mark.slow
 def test_fitted_models_tell_more_than_even_ones() -> None:
     """On fresh play the chances agree with what happened: sums by tenths are close."""
-    later, won, _, _ = play_and_note(fitted(), 20_000, 99, CALM)
+    future, won, _, _ = play_and_note(fitted(), 20_000, 99, CALM)
     model = fitted()[0]
     weights = [model["later_situation"], model["later_want"], model["later_card"]]
-    hidden = np.maximum(later @ np.concatenate(weights) + model["later_bias"], 0.0)
+    hidden = np.maximum(future @ np.concatenate(weights) + model["later_bias"], 0.0)
     output = hidden @ model["later_out"] + model["later_end"]
     chances = 0.5 + 0.5 * output / np.sqrt(1.0 + output**2)
     error = np.mean((chances - won) ** 2)

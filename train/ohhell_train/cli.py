@@ -98,6 +98,14 @@ def quick(
         entrants.append(f"{settings.method}={run.result()}")
     kind = wishes[0].table_kinds()[0]
     _compare([*entrants, "heuristic", "random"], kind, deals, folder / "tournament")
+    best = entrants[0].partition("=")[2]
+    variant_of = f" --variant {variant}" if variant else ""
+    print(
+        f"Next:\n"
+        f"  play against it    ohhell play --against {best}\n"
+        f"  read the report    {folder / 'tournament' / 'report.html'}\n"
+        f"  train longer       ohhell fit{variant_of} --set decisions=6000000"
+    )
 
 
 def _wishes(

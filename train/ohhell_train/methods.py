@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ohhell_env.errors import RulesError, nearest, shown
 from ohhell_train.runs.base import CONFIG, RunFolder
-from ohhell_train.settings import RunSettings, read_settings
+from ohhell_train.settings import RunSettings, read_settings_file
 
 Run = RunFolder[Any]
 
@@ -74,7 +74,7 @@ def load_settings(path: Path | None, changes: Mapping[str, Any]) -> RunSettings:
     Raises:
         RulesError: As for ``Settings.load``, or there is no such way to train.
     """
-    usual = USUAL if path is None else read_settings(path).get("method", "ppo")
+    usual = USUAL if path is None else read_settings_file(path).get("method", "ppo")
     name = changes.get("method", usual)
     if not isinstance(name, str) or name not in METHODS:
         where = "" if path is None else f"{path}: "
@@ -115,7 +115,7 @@ def open_run(path: Path) -> Run:
     """
     if not (path / CONFIG).is_file():
         raise RulesError(f"{path}: no training run here ({CONFIG} is missing)")
-    if not read_settings(path / CONFIG):
+    if not read_settings_file(path / CONFIG):
         raise RulesError(f"{path / CONFIG}: is empty: it is damaged, put back what was there")
     return METHODS[load_settings(path / CONFIG, {}).method].folder.open(path)
 

@@ -87,7 +87,7 @@ class Settings(BaseModel):
         if path is None:
             values: dict[str, Any] = {}
         else:
-            values = read_settings(Path(path))
+            values = read_settings_file(Path(path))
             cls.of(values, f"{path}: ")  # what is wrong after this is wrong with the changes
         for key, value in (changes or {}).items():
             _put(values, key, value)
@@ -116,7 +116,7 @@ class Settings(BaseModel):
         return yaml.safe_dump(plain, sort_keys=False, default_flow_style=None, width=100)
 
 
-def read_settings(path: Path) -> dict[str, Any]:
+def read_settings_file(path: Path) -> dict[str, Any]:
     """Returns the settings of a YAML file as they stand there, by name.
 
     Raises:

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ohhell_agents.base import Actions, Agent, Bytes, Words
-from ohhell_agents.saved import AgentPath, is_there
+from ohhell_agents.checkpoint_io import AgentPath, is_there
 from ohhell_env.errors import OhHellError, described, nearest, shown, shown_path
 from ohhell_env.players import called
 from ohhell_env.rules import RulesLike

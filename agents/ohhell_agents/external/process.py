@@ -18,7 +18,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ohhell_agents.base import Actions, Agent, Bytes, Words
-from ohhell_agents.external.program import Program, ProgramError, words_of
+from ohhell_agents.checkpoint_io import AgentPath, is_there
+from ohhell_agents.external.program import LineProgram, ProgramError, words_of
 from ohhell_agents.external.protocol import (
     HELLO,
     AnswerError,
@@ -29,7 +30,6 @@ from ohhell_agents.external.protocol import (
     read_hello,
     request,
 )
-from ohhell_agents.saved import AgentPath, is_there
 from ohhell_env.actions import whole_number
 from ohhell_env.errors import IllegalActionError, OhHellError, nearest, shown, shown_path
 from ohhell_env.rules import RulesLike
@@ -87,7 +87,7 @@ class ProcessAgent(Agent):
         self.name, self.version = "", ""
         self.listen: Callable[[str, str], None] | None = None
         """Called with ">" or "<" and each line to or from the program, if you want to see them."""
-        self._program: Program | None = None
+        self._program: LineProgram | None = None
         self._numbers = itertools.count(1)
 
     @property
@@ -114,7 +114,7 @@ class ProcessAgent(Agent):
             self._start()
 
     def _start(self) -> None:
-        program = Program(self.command)
+        program = LineProgram(self.command)
         answer = self._ask(program, HELLO, self.start_limit_ms)
         try:
             self.name, self.version = read_hello(answer)
@@ -159,7 +159,7 @@ class ProcessAgent(Agent):
         except AnswerError as error:
             raise program.failure(str(error)) from None
 
-    def _ask(self, program: Program, message: dict[str, Any], limit_ms: int) -> bytes:
+    def _ask(self, program: LineProgram, message: dict[str, Any], limit_ms: int) -> bytes:
         line = line_of(message)
         if self.listen is not None:
             self.listen(">", line.decode())

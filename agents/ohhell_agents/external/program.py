@@ -38,7 +38,7 @@ class ProgramError(OhHellError):
     """A program that plays did something else than to answer: the message says what."""
 
 
-class Program:
+class LineProgram:
     """A running program.
 
     Args:
@@ -190,7 +190,7 @@ def end_all() -> None:
 
 
 def _end(process: subprocess.Popen[bytes], owner: int) -> None:
-    """Ends a program: politely first. Also run when its ``Program`` is dropped, and at exit."""
+    """Ends a program: politely first. Also run when its ``LineProgram`` is dropped, and at exit."""
     try:
         if os.getpid() == owner and process.poll() is None:  # in a fork it is the parent's program
             assert process.stdin is not None

@@ -10,10 +10,9 @@ import torch
 from torch import Tensor
 
 from ohhell_agents.base import Actions, Agent, Bytes, Words
-from ohhell_agents.checkpoint_io import BIDS, LEARNED, WHOLE
+from ohhell_agents.checkpoint_io import BIDS, LEARNED, WHOLE, AgentPath
 from ohhell_agents.nn.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, weights_digest
 from ohhell_agents.nn.network import choose
-from ohhell_agents.saved import AgentPath
 from ohhell_env.actions import BID_BASE
 from ohhell_env.errors import CheckpointError, shown
 from ohhell_env.observation import layout_of

@@ -1,4 +1,4 @@
-"""Checkpoints of networks: what a network was trained for, and its weights; see ``folders.py``."""
+"""Checkpoints of networks: rules, layout and weights; for the files see ``checkpoint_io.py``."""
 
 from __future__ import annotations
 
@@ -11,26 +11,33 @@ import torch
 import ohhell_env
 from ohhell_agents.checkpoint_io import (
     BIDS,
-    CARD,
     CARDS,
     LEARNED,
+    METADATA,
     WEIGHTS,
     WHOLE,
     Weights,
+    as_path,
     digest_of,
     kind_of,
-    read_card,
+    read_metadata,
     read_weights,
     write_folder,
 )
 from ohhell_agents.nn.feature_layout import INPUTS
 from ohhell_agents.nn.network import Network, tensor_sizes
-from ohhell_agents.saved import as_path
 from ohhell_env.errors import CheckpointError, OhHellError, shown
 from ohhell_env.observation import LAYOUTS, Layout, layout_of
 from ohhell_env.rules import Rules
 
-__all__ = ["CARD", "WEIGHTS", "Checkpoint", "load_checkpoint", "save_checkpoint", "weights_digest"]
+__all__ = [
+    "METADATA",
+    "WEIGHTS",
+    "Checkpoint",
+    "load_checkpoint",
+    "save_checkpoint",
+    "weights_digest",
+]
 
 _MAX_WIDTH, _MAX_LAYERS = 4096, 8
 
@@ -93,19 +100,19 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
             that this version of the library does not write.
     """
     path = as_path(path)
-    card = read_card(path)
+    card = read_metadata(path)
     if kind_of(card) != LEARNED:
         raise CheckpointError(
-            f"{path / CARD}: a player of kind {shown(kind_of(card))}, {LEARNED!r} is wanted"
+            f"{path / METADATA}: a player of kind {shown(kind_of(card))}, {LEARNED!r} is wanted"
         )
     try:
         return _assemble(path, card)
     except (KeyError, TypeError, AttributeError) as error:
-        raise CheckpointError(f"{path / CARD}: is incomplete or broken ({error})") from None
+        raise CheckpointError(f"{path / METADATA}: is incomplete or broken ({error})") from None
 
 
 def _assemble(path: Path, card: dict[str, Any]) -> Checkpoint:
-    file = path / CARD
+    file = path / METADATA
     rules, layout = _rules_and_layout(file, card)
     hidden = _hidden(file, card["network"])
     weights = read_weights(path, card["weights_sha256"], tensor_sizes(layout, hidden))

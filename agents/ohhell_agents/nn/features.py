@@ -9,7 +9,7 @@ whether it beats the trick so far, and how many cards that may still come are hi
 wants more tricks, has just enough, has too many, or needs all that are left.
 
 Nine of ten inputs are zero, so compiled code reads a view into the places and values of the others;
-the first layer of a network (``sparse_layer.py``) looks at nothing else.
+the first layer of a network (``sparse_linear.py``) looks at nothing else.
 
 Needs torch, so nothing imports this module unless a network is really wanted.
 """

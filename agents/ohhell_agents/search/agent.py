@@ -1,7 +1,7 @@
 """``search``: plays every action out in worlds that fit what it has seen, and takes the best.
 
 What it compares actions in is drawn by ``worlds.py`` and weighted by the bids in
-``search_beliefs.py``; the two searches are ``search_flat.py`` and ``search_tree.py``.
+``beliefs.py``; the two searches are ``flat.py`` and ``tree.py``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ohhell_agents.base import Actions, Bytes, Words, split_observation
+from ohhell_agents.checkpoint_io import (
+    STATE_FORMAT,
+    AgentPath,
+    as_path,
+    plain_state,
+    read_state,
+    restore,
+)
 from ohhell_agents.explanation import (
     POINTS,
     TRIES,
@@ -26,37 +34,29 @@ from ohhell_agents.explanation import (
     payable,
 )
 from ohhell_agents.heuristic import HeuristicAgent
-from ohhell_agents.saved import (
-    FORMAT,
-    AgentPath,
-    as_path,
-    plain_state,
-    read_state,
-    restore,
-    write_whole,
-)
 from ohhell_agents.search.beliefs import BELIEF, begin_beliefs
 from ohhell_agents.search.flat import best_action, gaps_to_best, search_worlds
 from ohhell_agents.search.game_value import RestOfGame
 from ohhell_agents.search.policy import HEURISTIC_POLICY, SearchPolicy, find_policy
-from ohhell_agents.search.settings import SearchSettings, read_settings, spelled
+from ohhell_agents.search.settings import SearchSettings, read_search_settings, spelled
 from ohhell_agents.search.tree import NODE, most_visited, search_tree
 from ohhell_agents.search.workspace import (
     MOST_ACTIONS,
     NUM_ROWS,
     OBJECTIVES,
-    PLAN,
-    TALLY,
+    ROOT_STATS,
+    SEARCH_PARAMS,
     VIEW,
     begin_question,
     expect,
     policy_one,
 )
-from ohhell_agents.value.advantage_nets import price_under
+from ohhell_agents.value.advantage_nets import price_for
 from ohhell_agents.value.players import HEURISTIC, RANDOM
 from ohhell_env.engine.layout import Phase, Rows, engine_rows, new_games
 from ohhell_env.engine.worlds import HIDDEN, IMPOSSIBLE, LOOSE
 from ohhell_env.errors import CheckpointError, IllegalActionError, OhHellError, shown
+from ohhell_env.files import write_whole
 from ohhell_env.rules import RulesLike
 from ohhell_env.rules.settings import to_plain
 
@@ -94,12 +94,14 @@ class SearchAgent(HeuristicAgent):
     def __init__(self, seed: int | None = None, settings: SearchSettings | None = None) -> None:
         super().__init__(seed)
         self.settings = SearchSettings() if settings is None else settings
-        self._desk = _Desk(self.settings, find_policy(self.settings.policy, self.settings.playout))
+        self._workspace = SearchWorkspace(
+            self.settings, find_policy(self.settings.policy, self.settings.playout)
+        )
 
     @property
     def models(self) -> Rows:
         """What its policy reckons with: a ``MODELS`` row."""
-        return self._desk.policy.models[:1]
+        return self._workspace.policy.models[:1]
 
     @property
     def one_by_one(self) -> bool:
@@ -109,7 +111,7 @@ class SearchAgent(HeuristicAgent):
     @property
     def fingerprint(self) -> str:
         """The settings that are not the usual ones, and what tells a learned policy from others."""
-        return f"{spelled(self.settings)} {self._desk.policy.fingerprint}".strip()
+        return f"{spelled(self.settings)} {self._workspace.policy.fingerprint}".strip()
 
     @property
     def depends_on_clock(self) -> bool:
@@ -122,7 +124,7 @@ class SearchAgent(HeuristicAgent):
         super().begin(rules, seat)
         if self.settings.objective == "win" and self.rules != before:
             assert self.rules is not None
-            self._desk.rest = RestOfGame(self.rules, self._desk.policy)
+            self._workspace.rest = RestOfGame(self.rules, self._workspace.policy)
 
     def choose(
         self, observations: Bytes, action_masks: Bytes, words: Words, deterministic: bool, /
@@ -131,7 +133,7 @@ class SearchAgent(HeuristicAgent):
         chosen = np.empty(len(observations), np.int64)
         for index, word in enumerate(words):
             self._ask(observations, action_masks, index, word)
-            chosen[index] = self._desk.action()
+            chosen[index] = self._workspace.action()
         return chosen
 
     def explain(
@@ -153,21 +155,21 @@ class SearchAgent(HeuristicAgent):
         action = int(self.act_batch(vector[np.newaxis], mask[np.newaxis], words=words)[0])
         assert self.rules is not None
         legal = np.flatnonzero(mask).tolist()
-        desk, settings = self._desk, self.settings
-        method = settings.method if desk.searched else "none"
-        gaps, errors = desk.gaps()
+        workspace, settings = self._workspace, self.settings
+        method = settings.method if workspace.searched else "none"
+        gaps, errors = workspace.gaps()
         return explain_search(
-            desk.tally,
+            workspace.stats,
             gaps,
             errors,
             self.rules,
             legal,
             action,
-            desk.ends(legal),
+            workspace.ends(legal),
             method,
             settings.objective,
-            desk.unit,
-            desk.notes(),
+            workspace.unit,
+            workspace.notes(),
         )
 
     def _ask(self, views: Bytes, masks: Bytes, index: int, word: np.uint64) -> None:
@@ -179,13 +181,13 @@ class SearchAgent(HeuristicAgent):
         reader = self._reader(views.shape[1])
         reader.check(views[index : index + 1], self.rules.players)
         size = int(views[index, reader.hand_size])
-        self._desk.ask((views, masks, index, reader.sections), self._rules_for(size), word)
+        self._workspace.ask((views, masks, index, reader.sections), self._rules_for(size), word)
 
     def save(self, path: AgentPath) -> None:
         """Writes the agent to a file, whole or not at all."""
-        state = {"type": self.kind, "format": FORMAT, "random": plain_state(self._random)}
+        state = {"type": self.kind, "format": STATE_FORMAT, "random": plain_state(self._random)}
         state["settings"] = to_plain(self.settings)
-        state["policy"] = self._desk.policy.fingerprint
+        state["policy"] = self._workspace.policy.fingerprint
         write_whole(as_path(path), json.dumps(state, indent=1, sort_keys=True) + "\n")
 
     @classmethod
@@ -199,10 +201,10 @@ class SearchAgent(HeuristicAgent):
         if not isinstance(values, dict) or set(values) != names:
             raise CheckpointError(f"{path}: settings of the search are missing or unknown")
         try:
-            agent = cls(0, read_settings("", values))
+            agent = cls(0, read_search_settings("", values))
         except OhHellError as error:
             raise CheckpointError(f"{path}: {error}") from None
-        if state.get("policy") != agent._desk.policy.fingerprint:
+        if state.get("policy") != agent._workspace.policy.fingerprint:
             raise CheckpointError(
                 f"{path}: the policy {shown(agent.settings.policy)} has other weights now than "
                 "when the player was saved; save it anew"
@@ -210,8 +212,12 @@ class SearchAgent(HeuristicAgent):
         restore(agent._random, state.get("random"), path)
         return agent
 
+    def reseeded(self, seed: int) -> SearchAgent:
+        """Returns the same player with random numbers that start anew from a seed."""
+        return SearchAgent(seed, self.settings)
 
-class _Desk:
+
+class SearchWorkspace:
     """The arrays in which one question after the other is searched, and how.
 
     Args:
@@ -225,19 +231,19 @@ class _Desk:
         self.games: Rows = new_games(NUM_ROWS)
         self.hidden: Rows = engine_rows(np.zeros(1, HIDDEN))
         self.belief: Rows = engine_rows(np.zeros(1, BELIEF))
-        self.tally: Rows = engine_rows(np.zeros(1, TALLY))
-        self.plan: Rows = engine_rows(np.zeros(1, PLAN))
+        self.stats: Rows = engine_rows(np.zeros(1, ROOT_STATS))
+        self.params: Rows = engine_rows(np.zeros(1, SEARCH_PARAMS))
         self.nodes: Rows = engine_rows(np.zeros(1, NODE))
         self.searched = False
-        self._write_plan()
+        self._write_params()
 
-    def _write_plan(self) -> None:
-        settings, plan = self.settings, self.plan
-        plan["player"] = RANDOM if settings.playout == "random" else HEURISTIC
-        plan["objective"] = OBJECTIVES.index(settings.objective)
-        plan["others"] = settings.others == "tree"
+    def _write_params(self) -> None:
+        settings, params = self.settings, self.params
+        params["player"] = RANDOM if settings.playout == "random" else HEURISTIC
+        params["objective"] = OBJECTIVES.index(settings.objective)
+        params["others"] = settings.others == "tree"
         for name in ("inference", "chains", "swaps", "floor", "race", "spoil"):
-            plan[name] = getattr(settings, name)
+            params[name] = getattr(settings, name)
 
     @property
     def impossible(self) -> bool:
@@ -248,10 +254,10 @@ class _Desk:
         """Searches one question: views, masks, which of them, and their sections."""
         started = time.perf_counter()
         self.rules = rules
-        begin_question(*question, rules, self.games, self.hidden, self.tally, word)
+        begin_question(*question, rules, self.games, self.hidden, self.stats, word)
         view = self.games[VIEW]
         by_policy = view["phase"] == _BID and self.settings.bids == "policy"
-        self.searched = not (self.impossible or by_policy or int(self.tally["count"][0]) == 1)
+        self.searched = not (self.impossible or by_policy or int(self.stats["count"][0]) == 1)
         if not self.searched:
             return
         begin_beliefs(self.games, rules, self.belief)
@@ -265,10 +271,10 @@ class _Desk:
         """Returns what came out for the question."""
         if self.searched:
             if self.settings.method == "tree":
-                return int(most_visited(self.tally))
-            return int(best_action(self.tally, self.plan))
-        if int(self.tally["count"][0]) == 1:
-            return int(self.tally["actions"][0, 0])
+                return int(most_visited(self.stats))
+            return int(best_action(self.stats, self.params))
+        if int(self.stats["count"][0]) == 1:
+            return int(self.stats["actions"][0, 0])
         return int(policy_one(self.games, self.rules, self.policy.models))
 
     @property
@@ -288,15 +294,15 @@ class _Desk:
 
         Returns:
             Gaps and their standard errors, float64 (MOST_ACTIONS,) each, in ``unit`` and by place
-            in the tally; NaN where there is none.
+            in the stats; NaN where there is none.
         """
         gaps, errors = np.full(MOST_ACTIONS, np.nan), np.full(MOST_ACTIONS, np.nan)
         if self.searched and self.settings.method == "tree":
-            count, visits = int(self.tally["count"][0]), self.tally["visits"][0]
-            alive = self.tally["alive"][0, :count] != 0
+            count, visits = int(self.stats["count"][0]), self.stats["visits"][0]
+            alive = self.stats["alive"][0, :count] != 0
             gaps[:count] = np.where(alive, visits[:count].max() - visits[:count], np.nan)
         elif self.searched:
-            gaps_to_best(self.tally, self.plan, gaps, errors)
+            gaps_to_best(self.stats, self.params, gaps, errors)
         return gaps, errors
 
     def ends(self, legal: list[int]) -> dict[int, Ends]:
@@ -321,7 +327,7 @@ class _Desk:
         state, notes, policy = int(self.hidden["state"][0]), list[str](), self.policy.name
         if state == IMPOSSIBLE:
             notes.append(f"no deal has as many cards as this view: decided as {policy} does")
-        elif not self.searched and int(self.tally["count"][0]) == 1:
+        elif not self.searched and int(self.stats["count"][0]) == 1:
             notes.append("there is no other choice")
         elif not self.searched:
             notes.append(f"bid as {policy} does (bids=search would search)")
@@ -336,9 +342,9 @@ class _Desk:
             notes.append(f"searched for {settings.ms:g} ms: another time it may differ")
         if settings.policy != HEURISTIC_POLICY:
             notes.append(f"policy: {settings.policy}")
-        told, before = self.tally[0], f"what {self.policy.name} expected before the search"
-        weight, worlds = float(self.plan["prior"][0]), int(told["worlds"])
-        visits = told["visits"][: int(told["count"])]
+        root, before = self.stats[0], f"what {self.policy.name} expected before the search"
+        weight, worlds = float(self.params["prior"][0]), int(root["worlds"])
+        visits = root["visits"][: int(root["count"])]
         if settings.method == "tree":
             notes.append("the tree takes what it tried most often: it goes back to what does well")
         elif weight > 0.0:
@@ -356,26 +362,26 @@ class _Desk:
 
     def _weigh(self, view: np.void, rules: Rows) -> None:
         """Sets what is counted in points of the deal at hand or of those to come."""
-        price = price_under(rules, int(view["hand_size"]))
-        self.plan["temperature"] = self.settings.temperature * price / _USUAL_PRICE
+        price = price_for(rules, int(view["hand_size"]))
+        self.params["temperature"] = self.settings.temperature * price / _USUAL_PRICE
         unit = 0.5 if self.settings.objective == "win" else price
-        self.plan["price"] = unit
-        self.plan["prior"] = self.settings.prior_for(view["phase"] == _BID)
-        if self.plan["prior"][0] > 0.0:
-            expect(self.games, rules, self.policy.models, self.plan, self.tally)
-        self.plan["exploration"] = self.settings.exploration * unit
+        self.params["price"] = unit
+        self.params["prior"] = self.settings.prior_for(view["phase"] == _BID)
+        if self.params["prior"][0] > 0.0:
+            expect(self.games, rules, self.policy.models, self.params, self.stats)
+        self.params["exploration"] = self.settings.exploration * unit
         if self.rest is not None:
-            self.plan["rest_sd"] = self.rest.deviation(int(view["deal"]), view["scores"])
+            self.params["rest_sd"] = self.rest.deviation(int(view["deal"]), view["scores"])
 
     def _state(self) -> tuple[Rows, ...]:
         return (
             self.games,
             self.rules,
             self.policy.models,
-            self.plan,
+            self.params,
             self.hidden,
             self.belief,
-            self.tally,
+            self.stats,
         )
 
     def _compare(self, started: float) -> None:

@@ -17,15 +17,15 @@ from ohhell_agents.search.workspace import BIDDING, VIEW
 from ohhell_agents.value.bids import bid_values
 from ohhell_env.engine import kernel
 from ohhell_env.engine.bits import ZERO, bit, has
-from ohhell_env.engine.caching import entry, inline
+from ohhell_env.engine.caching import entry, inline, inner
 from ohhell_env.engine.layout import MAX_SEATS, NO_BID, NO_TRUMP, NUM_BIDS, Phase
 from ohhell_env.engine.worlds import (
     HOLDERS,
     by_chance,
-    chance,
     draw_world,
     exchange,
     planned_source,
+    uniform,
 )
 
 MOST_CHAINS = 32
@@ -81,8 +81,8 @@ def _rewind_bid(view, row, rules, seat):
     row.legal = kernel.legal_bids(row, rules)
 
 
-@entry
-def _bid_log(games, rules, models, plan, hands, seat, values):
+@inner
+def _bid_log(games, rules, models, params, hands, seat, values):
     """Returns the log of how likely a seat's bid is with the cards that it has in a world."""
     view, row = games[VIEW], games[BIDDING + seat]
     if row.blind:
@@ -93,30 +93,30 @@ def _bid_log(games, rules, models, plan, hands, seat, values):
     made, total = np.int64(view.bids[seat]), 0.0
     for bid in range(NUM_BIDS):
         if has(row.legal, bid):
-            total += math.exp(min((values[bid] - values[made]) / plan.temperature, 50.0))
-    return math.log(plan.floor + (1.0 - plan.floor) / total)
+            total += math.exp(min((values[bid] - values[made]) / params.temperature, 50.0))
+    return math.log(params.floor + (1.0 - params.floor) / total)
 
 
-@entry
-def next_world(games, rules, models, plan, hidden, belief, hands):
+@inner
+def next_world(games, rules, models, params, hidden, belief, hands):
     """Writes the next world (uint64 (HOLDERS,)): of a chain, or a uniform one without beliefs."""
-    if not plan.inference or belief.informed == ZERO:
+    if not params.inference or belief.informed == ZERO:
         draw_world(hidden, rules.players, hands)
         return
     values = np.empty(NUM_BIDS)
     if not belief.started:
-        for chain in range(plan.chains):
-            _start_chain(games, rules, models, plan, hidden, belief, chain, hands, values)
+        for chain in range(params.chains):
+            _start_chain(games, rules, models, params, hidden, belief, chain, hands, values)
         belief.started = 1
     chain = belief.next
-    belief.next = (chain + 1) % plan.chains
-    for _ in range(plan.swaps):
-        _walk(games, rules, models, plan, hidden, belief, chain, values)
+    belief.next = (chain + 1) % params.chains
+    for _ in range(params.swaps):
+        _walk(games, rules, models, params, hidden, belief, chain, values)
     hands[:] = belief.hands[chain]
 
 
 @inline
-def _start_chain(games, rules, models, plan, hidden, belief, chain, hands, values):
+def _start_chain(games, rules, models, params, hidden, belief, chain, hands, values):
     """Sets a chain to one of a few uniform worlds, each as likely as its bids."""
     total, logs = 0.0, np.zeros(MAX_SEATS)
     for _ in range(_STARTS):
@@ -124,16 +124,16 @@ def _start_chain(games, rules, models, plan, hidden, belief, chain, hands, value
         weight = 0.0
         for seat in range(1, rules.players):
             if has(belief.informed, seat):
-                logs[seat] = _bid_log(games, rules, models, plan, hands, seat, values)
+                logs[seat] = _bid_log(games, rules, models, params, hands, seat, values)
                 weight += logs[seat]
         total += math.exp(weight)
-        if chance(hidden) * total < math.exp(weight):
+        if uniform(hidden) * total < math.exp(weight):
             belief.hands[chain, :] = hands
             belief.logs[chain, :] = logs
 
 
 @inline
-def _walk(games, rules, models, plan, hidden, belief, chain, values):
+def _walk(games, rules, models, params, hidden, belief, chain, values):
     """Exchanges cards in a chain's world, if the bids do not speak against it."""
     hands, fresh = belief.hands[chain], np.zeros(MAX_SEATS)
     changed = exchange(hidden, rules.players, hands)
@@ -144,10 +144,10 @@ def _walk(games, rules, models, plan, hidden, belief, chain, values):
     gain = 0.0
     for seat in range(1, rules.players):
         if has(changed & belief.informed, seat):
-            fresh[seat] = _bid_log(games, rules, models, plan, hands, seat, values)
+            fresh[seat] = _bid_log(games, rules, models, params, hands, seat, values)
             gain += fresh[seat] - belief.logs[chain, seat]
     belief.asked += 1
-    if gain < 0.0 and chance(hidden) >= math.exp(gain):
+    if gain < 0.0 and uniform(hidden) >= math.exp(gain):
         hands[:] = hidden.old
         return
     belief.taken += 1

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from ohhell_agents import zoo
-from ohhell_agents.checkpoint_io import kind_of, read_card
+from ohhell_agents.checkpoint_io import as_path, kind_of, read_metadata
 from ohhell_agents.counterfactual import CounterfactualAgent
-from ohhell_agents.saved import as_path
 from ohhell_agents.value.trick_model import fitted
 from ohhell_env.engine.layout import Rows, engine_rows
 from ohhell_env.errors import CheckpointError, OhHellError, shown, shown_path
@@ -59,8 +58,8 @@ def find_policy(setting: str, playout: str = "policy") -> SearchPolicy:
 
 
 def _load(setting: str) -> CounterfactualAgent:
-    place = zoo.place_of(setting) if setting.startswith(zoo.PREFIX) else as_path(setting)
-    kind = kind_of(read_card(place))
+    place = zoo.zoo_folder(setting) if setting.startswith(zoo.PREFIX) else as_path(setting)
+    kind = kind_of(read_metadata(place))
     if kind != CounterfactualAgent.kind:
         raise CheckpointError(
             f"a player of kind {shown(kind)} is too slow to play deals out; a checkpoint of "

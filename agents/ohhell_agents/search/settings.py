@@ -28,7 +28,7 @@ class SearchSettings:
     """How the search player searches."""
 
     policy: str = HEURISTIC_POLICY
-    """Whose reckoning weighs bids, says what to expect of each action and plays the deals out:
+    """Whose values weigh bids, say what to expect of each action and play the deals out:
     "heuristic", or a counterfactual player, as "zoo:NAME" or by the path of its checkpoint."""
     method: Literal["flat", "tree"] = "flat"
     """Every action in the same worlds ("flat"), or information-set tree search ("tree")."""
@@ -147,7 +147,7 @@ def _check(name: str, value: float, least: float, most: float) -> None:
         raise RulesError(f"search: {name} must be {least:g} to {most:g}, got {shown(value)}")
 
 
-def read_settings(text: str, values: Mapping[str, Any]) -> SearchSettings:
+def read_search_settings(text: str, values: Mapping[str, Any]) -> SearchSettings:
     """Returns settings from a text and from keywords.
 
     Args:
@@ -193,7 +193,7 @@ def _plain(name: str, text: str) -> Any:
 
 
 def spelled(settings: SearchSettings) -> str:
-    """Returns what differs from the usual settings, as ``read_settings`` reads it."""
+    """Returns what differs from the usual settings, as ``read_search_settings`` reads it."""
     usual = SearchSettings()
     changed = {
         name: value

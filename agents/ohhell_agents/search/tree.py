@@ -20,14 +20,14 @@ from ohhell_agents.search.workspace import (
     VIEW,
     WORLD,
     allowed,
+    deal_value,
     move,
     note,
     open_world,
     play_out,
     policy_action,
-    worth,
 )
-from ohhell_agents.value.players import place_of
+from ohhell_agents.value.players import uniform_place
 from ohhell_env.engine.bits import ZERO, bit, count, has, nth
 from ohhell_env.engine.caching import entry, inline
 from ohhell_env.engine.layout import BID_BASE, Phase
@@ -53,17 +53,17 @@ _DEPTH = 256
 
 
 @entry
-def search_tree(games, rules, models, plan, hidden, belief, tally, nodes, used, iterations):
+def search_tree(games, rules, models, params, hidden, belief, stats, nodes, used, iterations):
     """Grows the tree of a question by some more iterations.
 
     Args:
-        games: ``GAME`` rows (NUM_ROWS,), the desk of the question.
+        games: ``GAME`` rows (NUM_ROWS,), the workspace of the question.
         rules: ``RULES`` row.
         models: ``MODELS`` rows (2,): whose reckoning counts, and who plays the deals out.
-        plan: ``PLAN`` row.
+        params: ``SEARCH_PARAMS`` row.
         hidden: ``HIDDEN`` row.
         belief: ``BELIEF`` row.
-        tally: ``TALLY`` row, written in place: what came of each action of the question.
+        stats: ``ROOT_STATS`` row, written in place: what came of each action of the question.
         nodes: ``NODE`` rows; row 0 is the question, all zero in the beginning.
         used: How many of them are in use, at least 1. A full tree grows no more.
         iterations: How many iterations.
@@ -72,41 +72,41 @@ def search_tree(games, rules, models, plan, hidden, belief, tally, nodes, used, 
         How many nodes are in use.
     """
     hands, path = np.empty(HOLDERS, np.uint64), np.empty(_DEPTH, np.int64)
-    told, row = tally[0], games[PLAYED]
-    first = allowed(games[VIEW], told)
+    root, row = stats[0], games[PLAYED]
+    first = allowed(games[VIEW], root)
     for _ in range(iterations):
-        next_world(games, rules[0], models[0], plan[0], hidden[0], belief[0], hands)
-        open_world(games, rules[0], models[1], plan[0], hidden[0], hands)
+        next_world(games, rules[0], models[0], params[0], hidden[0], belief[0], hands)
+        open_world(games, rules[0], models[1], params[0], hidden[0], hands)
         games[PLAYED] = games[WORLD]
         row.legal = first
-        depth, used = _descend(row, rules[0], models[1], plan[0], hidden[0], nodes, used, path)
-        play_out(row, rules[0], models[1], plan[0], hidden[0])
+        depth, used = _descend(row, rules[0], models[1], params[0], hidden[0], nodes, used, path)
+        play_out(row, rules[0], models[1], params[0], hidden[0])
         for step in range(depth):
             node = nodes[path[step]]
             node.visits += 1
-            node.total += worth(row, rules[0], plan[0], node.mover)
-        for place in range(told.count):
-            if told.actions[place] == nodes[path[0]].action:
-                value = worth(row, rules[0], plan[0], 0)
-                note(told, place, value, np.int64(row.tricks_won[0]))
-        told.worlds += 1
+            node.total += deal_value(row, rules[0], params[0], node.mover)
+        for place in range(root.count):
+            if root.actions[place] == nodes[path[0]].action:
+                value = deal_value(row, rules[0], params[0], 0)
+                note(root, place, value, np.int64(row.tricks_won[0]))
+        root.worlds += 1
     return used
 
 
 @inline
-def _descend(row, rules, models, plan, hidden, nodes, used, path):
+def _descend(row, rules, models, params, hidden, nodes, used, path):
     """Walks down to a new node; returns how many nodes are on the path and in the tree."""
     at, depth = np.int64(0), np.int64(0)
     growing = True
     while growing and row.phase <= _PLAY:
         seat = np.int64(row.seat)
-        if seat == 0 or plan.others:
-            node, action = _select(row, nodes, at, plan.exploration)
+        if seat == 0 or params.others:
+            node, action = _select(row, nodes, at, params.exploration)
             if node < 0:
-                action = _untried(row, rules, models, plan, hidden, nodes, at)
+                action = _untried(row, rules, models, params, hidden, nodes, at)
                 growing = False
         else:
-            action = policy_action(row, rules, models, plan, hidden)
+            action = policy_action(row, rules, models, params, hidden)
             node = _child(nodes, at, action)
         if node < 0:
             if used == len(nodes):
@@ -150,7 +150,7 @@ def _select(row, nodes, at, exploration):
 
 
 @inline
-def _untried(row, rules, models, plan, hidden, nodes, at):
+def _untried(row, rules, models, params, hidden, nodes, at):
     """Returns a legal action that has no child yet: the policy's own, or else any."""
     base, left = _base(row), row.legal
     node = nodes[at].child
@@ -159,10 +159,10 @@ def _untried(row, rules, models, plan, hidden, nodes, at):
         if has(left, action):
             left = left & ~bit(action)
         node = nodes[node].sister
-    own = policy_action(row, rules, models, plan, hidden) - base
+    own = policy_action(row, rules, models, params, hidden) - base
     if has(left, own):
         return own + base
-    return nth(left, place_of(next_word(hidden), count(left))) + base
+    return nth(left, uniform_place(next_word(hidden), count(left))) + base
 
 
 @inline
@@ -184,12 +184,12 @@ def _add(nodes, new, parent, action, mover):
 
 
 @entry
-def most_visited(tally):
+def most_visited(stats):
     """Returns the code of the action that was tried most; of equal ones the better one."""
-    told, best = tally[0], np.int64(0)
-    for place in range(told.count):
-        more = told.visits[place] > told.visits[best]
-        equal = told.visits[place] == told.visits[best]
-        if more or (equal and told.totals[place] > told.totals[best]):
+    root, best = stats[0], np.int64(0)
+    for place in range(root.count):
+        more = root.visits[place] > root.visits[best]
+        equal = root.visits[place] == root.visits[best]
+        if more or (equal and root.totals[place] > root.totals[best]):
             best = np.int64(place)
-    return told.actions[best]
+    return root.actions[best]

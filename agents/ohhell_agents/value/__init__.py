@@ -1,1 +1,1 @@
-"""What bids and cards are worth: the heuristic player and what networks add to it; compiled."""
+"""Expected points of bids and cards: the heuristic player, and its advantage nets; compiled."""

@@ -1,27 +1,29 @@
-"""What experience adds to the reckoning: networks that correct the worth of cards and of bids.
+"""Advantage nets: networks that add what was learned to the expected values of cards and bids.
 
-A correction is a network of two hidden layers with ReLU. It is asked once for each choice; what the
-choices of a decision share (the situation) is worked out once. Its output is in prices, see
-``price``. The networks are fitted by counterfactual self-play (``ohhell fit``).
+Each has two hidden layers with ReLU and runs once for each choice; the part that the choices of a
+decision share (the situation) is computed once. Its output is in prices, see ``price``. The
+networks are fitted by counterfactual self-play (``ohhell fit``).
 """
 
 # pyright: basic
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ohhell_agents.value.trick_model import (
     BID_CHOICE,
     BID_SITUATION,
+    BIT_WORDS,
     CARD_CHOICE,
     CARD_SITUATION,
-    NARROW,
-    TABLE_WORDS,
-    WIDE,
+    HIDDEN1,
+    HIDDEN2,
 )
 from ohhell_env.engine.bits import ONE, ZERO, lowest
-from ohhell_env.engine.caching import entry, inline
-from ohhell_env.engine.simd import row_adder
+from ohhell_env.engine.caching import entry, inline, inner
+from ohhell_env.engine.simd import add_matvec
 
 MOST_CHOICES = 32
 """Room for the choices of a decision."""
@@ -46,7 +48,7 @@ def price(rules, hand_size):
 
 
 @entry
-def price_under(rules, hand_size):
+def price_for(rules, hand_size):
     """Returns ``price`` to Python.
 
     Args:
@@ -56,26 +58,38 @@ def price_under(rules, hand_size):
     return price(rules[0], hand_size)
 
 
-_add_row = row_adder(1, WIDE)
-_add_wide = row_adder(WIDE, NARROW)
+_add_row = add_matvec(1, HIDDEN1)
+_add_wide = add_matvec(HIDDEN1, HIDDEN2)
 _ALL = np.ones(1, np.float32)
 
 
+class Features(NamedTuple):
+    """What the advantage nets read of one decision."""
+
+    situation: Any
+    """float32 (inputs,), what the choices share."""
+    bits: Any
+    """uint64 (BIT_WORDS,), the table, see ``bit_features.py``."""
+    choices: Any
+    """float32 (MOST_CHOICES, inputs), a row for each choice."""
+    numbers: Any
+    """int64 (MOST_CHOICES,), the card where suits are in order, or the bid."""
+
+
 @inline
-def new_notes(situation, choice):
-    """Returns room for what the corrections are told about one decision.
+def new_features(situation, choice):
+    """Returns room for the features of one decision.
 
     Args:
         situation: Number of inputs that its choices share.
         choice: Number of inputs of a choice.
 
     Returns:
-        Inputs float32 (situation,), bits of the table uint64 (TABLE_WORDS,), inputs float32
-        (MOST_CHOICES, choice) and numbers int64 (MOST_CHOICES,) of the choices, one row each.
+        ``Features``, nothing written yet.
     """
-    return (
+    return Features(
         np.empty(situation, np.float32),
-        np.empty(TABLE_WORDS, np.uint64),
+        np.empty(BIT_WORDS, np.uint64),
         np.empty((MOST_CHOICES, choice), np.float32),
         np.empty(MOST_CHOICES, np.int64),
     )
@@ -83,35 +97,41 @@ def new_notes(situation, choice):
 
 def _network(situation_size, choice_size):
     """Returns a function that weighs the choices of a decision by a network of such sizes."""
-    add_situation, add_choice = row_adder(situation_size, WIDE), row_adder(choice_size, WIDE)
+    add_situation, add_choice = (
+        add_matvec(situation_size, HIDDEN1),
+        add_matvec(choice_size, HIDDEN1),
+    )
 
     @inline
-    def weigh(first, middle, asked, count, worth):
+    def weigh(first, middle, asked, count, advantages):
         situation_weights, table_weights, choice_weights, number_weights, bias = first
         middle_weights, middle_bias, out = middle
-        situation, words, choices, numbers = asked
-        base, wide = np.empty(WIDE, np.float32), np.empty(WIDE, np.float32)
-        narrow = np.empty(NARROW, np.float32)
-        base[:] = bias
+        situation, bits, choices, numbers = asked
+        base, wide = np.empty(HIDDEN1, np.float32), np.empty(HIDDEN1, np.float32)
+        narrow = np.empty(HIDDEN2, np.float32)
+        for j in range(HIDDEN1):
+            base[j] = bias[j]
         add_situation(situation_weights, situation, base)
-        for place in range(TABLE_WORDS):
-            rest = words[place]
+        for place in range(BIT_WORDS):
+            rest = bits[place]
             while rest != ZERO:
                 row = 64 * place + lowest(rest)
                 rest = rest & (rest - ONE)
                 _add_row(table_weights[row], _ALL, base)
         for place in range(count):
-            wide[:] = base
+            for j in range(HIDDEN1):
+                wide[j] = base[j]
             add_choice(choice_weights, choices[place], wide)
             _add_row(number_weights[numbers[place]], _ALL, wide)
-            for j in range(WIDE):
+            for j in range(HIDDEN1):
                 wide[j] = max(wide[j], _NONE)
-            narrow[:] = middle_bias
+            for k in range(HIDDEN2):
+                narrow[k] = middle_bias[k]
             _add_wide(middle_weights, wide, narrow)
             total = _NONE
-            for k in range(NARROW):
+            for k in range(HIDDEN2):
                 total += max(narrow[k], _NONE) * out[k]
-            worth[place] = total
+            advantages[place] = total
 
     return weigh
 
@@ -120,29 +140,29 @@ _weigh_cards = _network(CARD_SITUATION, CARD_CHOICE)
 _weigh_bids = _network(BID_SITUATION, BID_CHOICE)
 
 
-@entry
-def correct_cards(models, situation, words, choices, numbers, count, worth):
-    """Writes the corrections of the cards to choose from.
+@inner
+def card_advantages(models, situation, bits, choices, numbers, count, advantages):
+    """Writes the advantages of the cards to choose from.
 
     Args:
         models: ``MODELS`` record.
-        situation: float32 (CARD_SITUATION,), see ``evidence.py``.
-        words: uint64 (TABLE_WORDS,), see ``table_bits.py``.
+        situation: float32 (CARD_SITUATION,), see ``slots.py``.
+        bits: uint64 (BIT_WORDS,), see ``bit_features.py``.
         choices: float32 (MOST_CHOICES, CARD_CHOICE), one row for each card.
         numbers: int64 (MOST_CHOICES,), the place of each card where suits are in order.
         count: How many.
-        worth: float32 (MOST_CHOICES,), written in place, in prices.
+        advantages: float32 (MOST_CHOICES,), written in place, in prices.
     """
     tables = models.card_situation, models.card_table, models.card_choice, models.card_number
     middle = models.card_middle, models.card_middle_bias, models.card_out
     first = (*tables, models.card_bias)
-    _weigh_cards(first, middle, (situation, words, choices, numbers), count, worth)
+    _weigh_cards(first, middle, (situation, bits, choices, numbers), count, advantages)
 
 
-@entry
-def correct_bids(models, situation, words, choices, numbers, count, worth):
-    """Writes the corrections of the bids to choose from; see ``correct_cards``."""
+@inner
+def bid_advantages(models, situation, bits, choices, numbers, count, advantages):
+    """Writes the advantages of the bids to choose from; see ``card_advantages``."""
     tables = models.bid_situation, models.bid_table, models.bid_choice, models.bid_number
     middle = models.bid_middle, models.bid_middle_bias, models.bid_out
     first = (*tables, models.bid_bias)
-    _weigh_bids(first, middle, (situation, words, choices, numbers), count, worth)
+    _weigh_bids(first, middle, (situation, bits, choices, numbers), count, advantages)

@@ -1,8 +1,8 @@
 """What each bid is worth to the seat to act; compiled.
 
 A bid is worth the expected points under the scoring of the table: the tricks that the hand is
-likely to win if it is played for that bid, as ``chances.py`` reckons them, and what the corrections
-add where there are any.
+likely to win if it is played for that bid, as ``trick_probs.py`` has them, and what the advantage
+nets add where there are any.
 """
 
 # pyright: basic
@@ -10,32 +10,33 @@ from __future__ import annotations
 
 import numpy as np
 
-from ohhell_agents.value.advantage_nets import MOST_CHOICES, correct_bids, new_notes, price
-from ohhell_agents.value.bit_features import suit_order, write_table_bits
+from ohhell_agents.value.advantage_nets import MOST_CHOICES, bid_advantages, new_features, price
+from ohhell_agents.value.bit_features import suit_order, write_bit_features
 from ohhell_agents.value.features import write_bid_choice, write_bid_situation
+from ohhell_agents.value.slots import BID_CHOICE_SLOTS
 from ohhell_agents.value.trick_model import BID_CHOICE, BID_SITUATION
 from ohhell_agents.value.trick_probs import (
     bid_known,
     expected,
-    later_chances,
+    future_probs,
     look,
-    start_later,
+    start_future,
     sure_tricks,
-    tricks_of,
+    trick_distribution,
     unseen_cards,
     workspace,
 )
 from ohhell_env.engine.bits import has, lowest
-from ohhell_env.engine.caching import entry, inline
+from ohhell_env.engine.caching import inline, inner
 from ohhell_env.engine.kernel import following, trump_known
 from ohhell_env.engine.layout import NUM_BIDS
 
 _NEAR = 3
-"""Bids so far from the expected tricks are weighed with chances of their own."""
+"""Bids so far from the expected tricks are weighed with probabilities of their own."""
 _ROOM = NUM_BIDS + 1
 
 
-@entry
+@inner
 def bid_values(row, rules, models, values):
     """Writes the expected points of each bid, legal or not, of the seat to act in the bidding.
 
@@ -48,23 +49,23 @@ def bid_values(row, rules, models, values):
     Returns:
         The number of sure tricks.
     """
-    notes = new_notes(BID_SITUATION, BID_CHOICE)
-    return weigh_bids(row, rules, models, values, notes, models.corrected != 0)
+    features = new_features(BID_SITUATION, BID_CHOICE)
+    return weigh_bids(row, rules, models, values, features, models.has_advantages != 0)
 
 
-@entry
-def weigh_bids(row, rules, models, values, notes, noted):
-    """As ``bid_values``; notes what the corrections are told about the bids.
+@inner
+def weigh_bids(row, rules, models, values, features, write_features):
+    """As ``bid_values``; also writes the features of the bids for the advantage nets.
 
     Args:
         row: A table in the bidding.
         rules: Its rules record.
         models: ``MODELS`` record.
         values: As for ``bid_values``.
-        notes: See ``new_notes``; written in place if noted, a row for each bid. Nothing is written
-            in a blind deal; where the trump suit is not known yet, what is left there is about one
-            of the suits.
-        noted: Whether to note.
+        features: See ``new_features``; written in place, a row for each bid. Nothing is written
+            in a blind deal; where the trump suit is not known yet, what is left there is
+            about one of the suits.
+        write_features: Whether to write them.
     """
     values[:] = 0.0
     if row.blind:
@@ -78,49 +79,49 @@ def weigh_bids(row, rules, models, values, notes, noted):
     for trump in range(first, last + 1):
         sight = look(row, rules, trump, np.int64(row.seat))
         sure = min(sure, sure_tricks(sight))
-        start_later(sight, row, rules, models, sight.left, work)
-        _add_bids(row, rules, models, sight, work, space, notes, noted, values)
+        start_future(sight, row, rules, models, sight.left, work)
+        _add_bids(row, rules, models, sight, work, space, features, write_features, values)
     if not known:
         values /= last - first + 1  # each suit is as likely to be trump
     return sure
 
 
 @inline
-def _add_bids(row, rules, models, sight, work, space, notes, noted, values):
+def _add_bids(row, rules, models, sight, work, space, features, write_features, values):
     """Adds the expected points of each bid, if a suit is trump."""
-    chances, spread, worth = space[0], space[1], space[2]
-    choices, size, lead = notes[2], sight.left, _leads(row, rules, sight)
-    total, variance = _usual_tricks(models, sight, work, lead, chances)
+    probs, trick_probs, means = space[0], space[1], space[2]
+    choices, size, lead = features.choices, sight.left, _leads(row, rules, sight)
+    total, variance = _usual_tricks(models, sight, work, lead, probs)
     middle = np.int64(total + 0.5)
     low, high = max(middle - _NEAR, 0), min(middle + _NEAR, size)
     for place in range(size + 1):
         bid = _nth_bid(place, low, high)
         if low <= bid <= high:
-            later_chances(models, work, size, bid, sight.wanted, size, lead, chances)
-            tricks_of(chances, size, spread)
-        worth[bid] = expected(spread, size, rules.points[size, bid], 0)
-        if noted:
-            choices[bid, 1] = spread[bid]
-            choices[bid, 2] = 0.0
+            future_probs(models, work, size, bid, sight.wanted, size, lead, probs)
+            trick_distribution(probs, size, trick_probs)
+        means[bid] = expected(trick_probs, size, rules.points[size, bid], 0)
+        if write_features:
+            choices[bid, BID_CHOICE_SLOTS.made] = trick_probs[bid]
+            choices[bid, BID_CHOICE_SLOTS.fewer] = 0.0
             for t in range(bid):
-                choices[bid, 2] += spread[t]
-    if noted:
-        _note_bids(row, rules, models, sight, total, variance, worth, notes)
+                choices[bid, BID_CHOICE_SLOTS.fewer] += trick_probs[t]
+    if write_features:
+        _write_bid_features(row, rules, models, sight, total, variance, means, features)
     for bid in range(size + 1):
-        values[bid] += worth[bid]
+        values[bid] += means[bid]
 
 
 @inline
-def _usual_tricks(models, sight, work, lead, chances):
+def _usual_tricks(models, sight, work, lead, probs):
     """Returns the tricks that the hand takes if it bids about what it takes: mean and variance."""
     size = sight.left
     middle, total, variance = size // max(sight.players - 1, 1), 0.0, 0.0
     for _ in range(2):
-        later_chances(models, work, size, middle, sight.wanted, size, lead, chances)
+        future_probs(models, work, size, middle, sight.wanted, size, lead, probs)
         total, variance = 0.0, 0.0
         for place in range(size):
-            total += chances[place]
-            variance += chances[place] * (1.0 - chances[place])
+            total += probs[place]
+            variance += probs[place] * (1.0 - probs[place])
         middle = np.int64(total + 0.5)
     return total, variance
 
@@ -137,26 +138,27 @@ def _nth_bid(place, low, high):
 
 
 @inline
-def _note_bids(row, rules, models, sight, total, variance, worth, notes):
-    """Notes what the corrections are told, and makes them if there are any."""
-    situation, words, choices, numbers = notes
+def _write_bid_features(row, rules, models, sight, total, variance, means, features):
+    """Writes the features of the bids, and adds the advantages if there are any."""
+    situation, bits, choices, numbers = features
     order = np.empty(4, np.int64)
     suit_order(sight, row, order)
-    write_table_bits(sight, row, rules, order, words)
+    write_bit_features(sight, row, rules, order, bits)
     size, unit = sight.left, price(rules, sight.left)
-    most = worth[0]
+    most = means[0]
     for bid in range(1, size + 1):
-        most = max(most, worth[bid])
+        most = max(most, means[bid])
     write_bid_situation(sight, row, rules, unit, total, variance, situation)
     for bid in range(size + 1):
-        behind, made, fewer = (worth[bid] - most) / unit, choices[bid, 1], choices[bid, 2]
+        behind = (means[bid] - most) / unit
+        made, fewer = choices[bid, BID_CHOICE_SLOTS.made], choices[bid, BID_CHOICE_SLOTS.fewer]
         write_bid_choice(sight, row, rules, bid, (behind, made, fewer, total), choices[bid])
         numbers[bid] = bid
-    if models.corrected:
+    if models.has_advantages:
         added = np.empty(MOST_CHOICES, np.float32)
-        correct_bids(models, situation, words, choices, numbers, size + 1, added)
+        bid_advantages(models, situation, bits, choices, numbers, size + 1, added)
         for bid in range(size + 1):
-            worth[bid] += unit * added[bid]
+            means[bid] += unit * added[bid]
 
 
 @inline
@@ -185,8 +187,8 @@ def _blind_values(row, rules, values):
                 if has(unseen, card):
                     cases += 1
                     wins += _blind_winner(row, players, seat, card, leader, trump) == seat
-        chance = wins / max(cases, 1)
-        values[bid] = chance * rules.points[1, bid, 1] + (1.0 - chance) * rules.points[1, bid, 0]
+        prob = wins / max(cases, 1)
+        values[bid] = prob * rules.points[1, bid, 1] + (1.0 - prob) * rules.points[1, bid, 0]
 
 
 @inline

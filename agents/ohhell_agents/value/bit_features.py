@@ -22,7 +22,7 @@ import numpy as np
 
 from ohhell_agents.value.trick_probs import bid_known
 from ohhell_env.engine.bits import ONE, ZERO, bit, count, suit_mask
-from ohhell_env.engine.caching import entry, inline
+from ohhell_env.engine.caching import inline, inner
 from ohhell_env.engine.kernel import trump_known
 from ohhell_env.engine.layout import NO_CARD, NO_TRUMP, Phase
 
@@ -31,7 +31,7 @@ _SUIT = np.uint64(0x1FFF)
 _OTHERS, _SEATS, _NUMBERS = 5, 12, 16
 
 
-@entry
+@inner
 def suit_order(sight, row, order):
     """Writes which suit comes first, second ...: int64 (4,)."""
     weights = np.empty(4)
@@ -69,40 +69,40 @@ def _sorted(cards, order):
     return found
 
 
-@entry
-def write_table_bits(sight, row, rules, order, words):
+@inner
+def write_bit_features(sight, row, rules, order, bits):
     """Writes the words of a decision.
 
     Args:
-        sight: What the seat sees; its trump is the one that is reckoned with.
+        sight: What the seat sees; its trump is the one that is estimates with.
         row: A table in the bidding or in play.
         rules: Its rules record.
         order: See ``suit_order``.
-        words: uint64 (TABLE_WORDS,), written in place.
+        bits: uint64 (BIT_WORDS,), written in place.
     """
-    words[:] = ZERO
-    words[0] = _sorted(sight.hand, order)
-    words[1] = _sorted(sight.unseen, order)
+    bits[:] = ZERO
+    bits[0] = _sorted(sight.hand, order)
+    bits[1] = _sorted(sight.unseen, order)
     if row.turned != NO_CARD and trump_known(row, rules):
-        words[2] = _sorted(bit(row.turned), order)
+        bits[2] = _sorted(bit(row.turned), order)
     trick = ZERO
     for place in range(row.trick_size):
         trick = trick | bit(row.trick[place])
     if row.trick_size > 0:
-        words[3] = _sorted(trick, order)
-        words[4] = _sorted(bit(row.best_card), order)
+        bits[3] = _sorted(trick, order)
+        bits[4] = _sorted(bit(row.best_card), order)
     other = sight.seat
     for distance in range(sight.players):
         if distance > 0:
-            words[_OTHERS - 1 + distance] = _sorted(row.played[other], order)
+            bits[_OTHERS - 1 + distance] = _sorted(row.played[other], order)
         seat = _seat_bits(sight, row, rules, other, distance, order)
         half = np.uint64(32 * (distance % 2))
-        words[_SEATS + distance // 2] = words[_SEATS + distance // 2] | (seat << half)
+        bits[_SEATS + distance // 2] = bits[_SEATS + distance // 2] | (seat << half)
         other = other + 1 if other + 1 < sight.players else 0
-    words[_NUMBERS] = bit(min(np.int64(row.hand_size), 13)) | bit(14 + min(sight.left, 13))
-    words[_NUMBERS] = words[_NUMBERS] | bit(28 + row.trick_size) | bit(36 + sight.players)
+    bits[_NUMBERS] = bit(min(np.int64(row.hand_size), 13)) | bit(14 + min(sight.left, 13))
+    bits[_NUMBERS] = bits[_NUMBERS] | bit(28 + row.trick_size) | bit(36 + sight.players)
     if sight.trump == NO_TRUMP:
-        words[_NUMBERS] = words[_NUMBERS] | bit(45)
+        bits[_NUMBERS] = bits[_NUMBERS] | bit(45)
 
 
 @inline

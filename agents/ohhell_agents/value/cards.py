@@ -1,8 +1,8 @@
 """What each card is worth to the seat to act; compiled.
 
-Each legal card is weighed one step ahead: the chance that it wins this trick, times what the rest
-of the hand is then worth, and the same for losing it; then come the corrections, where there are
-any. So a seat that wants tricks wins them with what serves least later, and one that wants none
+Each legal card is weighed one step ahead: the probability that it wins this trick, times what the
+rest of the hand is then worth, and the same for losing it; then come the advantages, where there
+are any. So a seat that wants tricks wins them with what serves least later, and one that wants none
 gets rid of danger. Where the own points are the same whatever happens, it plays to break the
 others.
 """
@@ -12,30 +12,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from ohhell_agents.value.advantage_nets import MOST_CHOICES, correct_cards, new_notes, price
-from ohhell_agents.value.bit_features import place_in_order, suit_order, write_table_bits
+from ohhell_agents.value.advantage_nets import MOST_CHOICES, card_advantages, new_features, price
+from ohhell_agents.value.bit_features import place_in_order, suit_order, write_bit_features
 from ohhell_agents.value.features import write_card_choice, write_card_situation
 from ohhell_agents.value.trick_model import CARD_CHOICE, CARD_SITUATION
 from ohhell_agents.value.trick_probs import (
     Sight,
-    chance_now,
+    current_prob,
     distinct,
     expected,
+    future_probs,
     higher_unseen,
-    later_chances,
     leads_to_win,
     look,
-    start_later,
-    start_now,
+    start_current,
+    start_future,
     sure_tricks,
-    tricks_of,
+    trick_distribution,
     wins_for_certain,
     wins_so_far,
     without,
     workspace,
 )
 from ohhell_env.engine.bits import ONE, ZERO, bit, has, lowest, suit_mask
-from ohhell_env.engine.caching import entry, inline
+from ohhell_env.engine.caching import inline, inner
 from ohhell_env.engine.layout import NO_TRUMP, NUM_BIDS
 
 SAME = 1e-9
@@ -43,15 +43,15 @@ SAME = 1e-9
 _SPOIL = 1e-3
 """Points that are as good as breaking another's bid for certain."""
 _ROOM = NUM_BIDS + 1
-_NOW, _MADE_LOST, _MADE_WON, _KEPT_LOST, _KEPT_WON, _WORTH = range(6)
-"""Columns of what is reckoned of a card: its chance to win now; the chance to make the bid after
-losing and after winning; its chance to win later if it is kept, after either; its worth."""
+_NOW, _MADE_LOST, _MADE_WON, _KEPT_LOST, _KEPT_WON, _VALUE = range(6)
+"""Columns of the estimates of a card: its probability to win now; to make the bid after losing and
+after winning; to win later if it is kept, after either; its expected points."""
 
 _MISSED, _OPEN, _MADE = range(3)
 """What is certain of the bid after a card."""
 
 
-@entry
+@inner
 def card_values(row, rules, models, values):
     """Weighs the cards of the seat to act in play.
 
@@ -65,60 +65,62 @@ def card_values(row, rules, models, values):
     Returns:
         The card of the most expected points; of equal ones the lowest.
     """
-    notes = new_notes(CARD_SITUATION, CARD_CHOICE)
-    return weigh_cards(row, rules, models, values, notes, models.corrected != 0)
+    features = new_features(CARD_SITUATION, CARD_CHOICE)
+    return weigh_cards(row, rules, models, values, features, models.has_advantages != 0)
 
 
-@entry
-def weigh_cards(row, rules, models, values, notes, noted):
-    """As ``card_values``; notes what the corrections are told about the cards.
+@inner
+def weigh_cards(row, rules, models, values, features, write_features):
+    """As ``card_values``; also writes the features of the cards for the advantage nets.
 
     Args:
         row: A table in play.
         rules: Its rules record.
         models: ``MODELS`` record.
         values: As for ``card_values``.
-        notes: See ``corrections.new_notes``; written in place if noted, a row for each card that is
+        features: See ``new_features``; written in place, a row for each card that is
             weighed, in their order.
-        noted: Whether to note.
+        write_features: Whether to write them.
     """
     values[:] = np.nan
     sight = look(row, rules, np.int64(row.trump), np.int64(row.seat))
     points = rules.points[row.hand_size, row.bids[sight.seat]]
-    work, reckoned = workspace(), np.empty((MOST_CHOICES, 6))
-    chances, spread, totals = np.empty((2, _ROOM)), np.empty((2, _ROOM)), np.zeros(2)
-    _reckon_rest(sight, row, rules, models, work, chances, spread, totals)
-    start_now(sight, row, rules, models, work)
-    rest = chances, spread
-    best = _reckon_cards(sight, row, models, points, work, rest, values, reckoned, noted)
-    if noted:
+    work, estimates = workspace(), np.empty((MOST_CHOICES, 6))
+    probs, trick_probs, totals = np.empty((2, _ROOM)), np.empty((2, _ROOM)), np.zeros(2)
+    _future_tricks(sight, row, rules, models, work, probs, trick_probs, totals)
+    start_current(sight, row, rules, models, work)
+    rest = probs, trick_probs
+    best = _value_cards(sight, row, models, points, work, rest, values, estimates, write_features)
+    if write_features:
         unit = price(rules, np.int64(row.hand_size))
-        write_card_situation(sight, row, rules, unit, points, totals, notes[0])
-        weighed = _note_cards(sight, row, rules, unit, values, values[best], reckoned, notes)
-        if models.corrected:
-            best = _corrected_card(
-                sight, row, models, points, values, reckoned, notes, weighed, unit
+        write_card_situation(sight, row, rules, unit, points, totals, features.situation)
+        weighed = _write_card_features(
+            sight, row, rules, unit, values, values[best], estimates, features
+        )
+        if models.has_advantages:
+            best = _add_advantages(
+                sight, row, models, points, values, estimates, features, weighed, unit
             )
     return _keep_bid_alive(sight, row, points, values, best)
 
 
 @inline
-def _reckon_rest(sight, row, rules, models, work, chances, spread, totals):
-    """Reckons what the hand will win after losing this trick (place 0), after winning it (1)."""
+def _future_tricks(sight, row, rules, models, work, probs, trick_probs, totals):
+    """Estimates what the hand will win after losing this trick (place 0), after winning it (1)."""
     size, left = sight.left, sight.left - 1
     wants = np.int64(row.bids[sight.seat]) - np.int64(row.tricks_won[sight.seat])
-    start_later(sight, row, rules, models, left, work)
+    start_future(sight, row, rules, models, left, work)
     for wins in range(2):
         wanted = max(sight.wanted - (1 - wins), 0.0)  # who wins it instead, may have wanted to
-        later_chances(models, work, size, wants - wins, wanted, left, float(wins), chances[wins])
-        tricks_of(chances[wins], size, spread[wins])
+        future_probs(models, work, size, wants - wins, wanted, left, float(wins), probs[wins])
+        trick_distribution(probs[wins], size, trick_probs[wins])
         for place in range(size):
-            totals[wins] += chances[wins, place]
+            totals[wins] += probs[wins, place]
 
 
 @inline
-def _reckon_cards(sight, row, models, points, work, rest, values, reckoned, all_legal):
-    """Reckons what each card is worth; returns the best."""
+def _value_cards(sight, row, models, points, work, rest, values, estimates, all_legal):
+    """Writes the expected points of each card; returns the best."""
     won, left = np.int64(row.tricks_won[sight.seat]), sight.left - 1
     wants = np.int64(row.bids[sight.seat]) - won
     needs_all = wants == sight.left and not all_legal
@@ -130,13 +132,15 @@ def _reckon_cards(sight, row, models, points, work, rest, values, reckoned, all_
         card = lowest(hand)
         hand = hand & (hand - ONE)
         if has(legal, card):
-            line = reckoned[weighed]
-            now = chance_now(row, models, sight, card, work)
-            value = spoil * now + _worth(now, place, rest, left, points, won, wants, space, line)
+            line = estimates[weighed]
+            now = current_prob(row, models, sight, card, work)
+            value = spoil * now + _expected_points(
+                now, place, rest, left, points, won, wants, space, line
+            )
             if now * (1.0 - now) == 0.0 and now == last_now and card // 13 == last // 13:
                 keep = _better_kept(points, won + np.int64(now), wants - np.int64(now), left)
                 value = _beside(value, values[last], keep)
-            values[card], line[_WORTH] = value, value
+            values[card], line[_VALUE] = value, value
             last, last_now = card, now
             weighed += 1
             if best < 0 or value > most + SAME:
@@ -146,30 +150,30 @@ def _reckon_cards(sight, row, models, points, work, rest, values, reckoned, all_
 
 
 @inline
-def _worth(now, place, rest, left, points, won, wants, space, line):
+def _expected_points(now, place, rest, left, points, won, wants, space, line):
     """Returns the expected points of playing a card; fills its line but for the last column."""
-    chances, spread = rest
+    probs, trick_probs = rest
     line[_NOW], value = now, 0.0
     for wins in range(2):
-        without(spread[wins], left + 1, chances[wins, place], space)
-        chance = now if wins else 1.0 - now
-        value += chance * expected(space, left, points, won + wins)
+        without(trick_probs[wins], left + 1, probs[wins, place], space)
+        prob = now if wins else 1.0 - now
+        value += prob * expected(space, left, points, won + wins)
         line[_MADE_LOST + wins] = space[wants - wins] if 0 <= wants - wins <= left else 0.0
-        line[_KEPT_LOST + wins] = chances[wins, place]
+        line[_KEPT_LOST + wins] = probs[wins, place]
     return value
 
 
 @inline
-def _note_cards(sight, row, rules, unit, values, most, reckoned, notes):
-    """Notes what the corrections are told about the cards; returns how many were weighed."""
-    _, words, choices, numbers = notes
+def _write_card_features(sight, row, rules, unit, values, most, estimates, features):
+    """Writes the features of the cards; returns how many were weighed."""
+    _, bits, choices, numbers = features
     order, weighed = np.empty(4, np.int64), 0
     suit_order(sight, row, order)
-    write_table_bits(sight, row, rules, order, words)
+    write_bit_features(sight, row, rules, order, bits)
     for card in range(64):
         if not np.isnan(values[card]):
-            line = reckoned[weighed]
-            told = line[_NOW], line[_MADE_WON], line[_MADE_LOST], (line[_WORTH] - most) / unit
+            line = estimates[weighed]
+            told = line[_NOW], line[_MADE_WON], line[_MADE_LOST], (line[_VALUE] - most) / unit
             kept = line[_KEPT_LOST], line[_KEPT_WON]
             write_card_choice(sight, row, card, told, kept, choices[weighed])
             numbers[weighed] = place_in_order(order, card)
@@ -178,19 +182,19 @@ def _note_cards(sight, row, rules, unit, values, most, reckoned, notes):
 
 
 @inline
-def _corrected_card(sight, row, models, points, values, reckoned, notes, weighed, unit):
-    """Adds the corrections to the values of the cards; returns the best card."""
-    worth = np.empty(MOST_CHOICES, np.float32)
-    situation, words, choices, numbers = notes
-    correct_cards(models, situation, words, choices, numbers, weighed, worth)
+def _add_advantages(sight, row, models, points, values, estimates, features, weighed, unit):
+    """Adds the advantages to the values of the cards; returns the best card."""
+    advantages = np.empty(MOST_CHOICES, np.float32)
+    situation, bits, choices, numbers = features
+    card_advantages(models, situation, bits, choices, numbers, weighed, advantages)
     best, most, place = np.int64(-1), 0.0, 0
     last, last_now = np.int64(-13), -1.0
     won, left = np.int64(row.tricks_won[sight.seat]), sight.left - 1
     wants = np.int64(row.bids[sight.seat]) - won
     for card in range(64):
         if not np.isnan(values[card]):
-            values[card] += unit * worth[place]
-            now = reckoned[place, _NOW]
+            values[card] += unit * advantages[place]
+            now = estimates[place, _NOW]
             if now * (1.0 - now) == 0.0 and now == last_now and card // 13 == last // 13:
                 keep = _better_kept(points, won + np.int64(now), wants - np.int64(now), left)
                 values[card] = _beside(values[card], values[last], keep)
@@ -205,7 +209,7 @@ def _corrected_card(sight, row, models, points, values, reckoned, notes, weighed
 def _keep_bid_alive(sight, row, points, values, best):
     """Returns the best card of those after which the bid is safest: made for certain, open, missed.
 
-    A correction is right on average, not in each position: without this, networks that needed both
+    An advantage is right on average, not in each position: without this, networks that needed both
     of two tricks discarded where a ruff could win, in up to 36 of 156 hands. Cards that are passed
     over get less than the best of those that are not, so that values and choice agree. Where a miss
     pays as much as the bid, nothing is changed.

@@ -11,9 +11,10 @@ import numpy as np
 
 from ohhell_agents.value.policy import heuristic_action
 from ohhell_env.engine import dealing, encode, kernel, scoring
-from ohhell_env.engine.bits import ONE, ZERO, add, count, lowest, mix, nth
+from ohhell_env.engine.bits import ZERO, add, count, mix, nth
 from ohhell_env.engine.caching import entry, inline
 from ohhell_env.engine.layout import BID_BASE, Phase
+from ohhell_env.engine.seat_loops import only_action
 
 OUTSIDE, RANDOM, HEURISTIC = -1, 0, 1
 """Numbers of the engine's players; ``OUTSIDE`` is a seat whose player lives elsewhere. From
@@ -32,15 +33,15 @@ def word_of(key, decision):
 
 
 @inline
-def place_of(word, size):
+def uniform_place(word, size):
     """Returns a number from 0 to ``size - 1``, each equally likely to 1 part in 2^32 / size."""
     return np.int64(((word >> _HALF) * np.uint64(size)) >> _HALF)
 
 
 @inline
-def random_action(row, word):
+def uniform_action(row, word):
     """Returns a legal action code, each equally likely."""
-    place = nth(row.legal, place_of(word, count(row.legal)))
+    place = nth(row.legal, uniform_place(word, count(row.legal)))
     return place + BID_BASE if row.phase == _BID else place
 
 
@@ -57,7 +58,7 @@ def engine_action(row, rules, models, player, word):
     """
     if player >= HEURISTIC:
         return heuristic_action(row, rules, models[player - HEURISTIC])
-    return random_action(row, word)
+    return uniform_action(row, word)
 
 
 @inline
@@ -65,14 +66,6 @@ def decision_number(row):
     """Returns which decision the seat to act makes: of each deal 0 is the bid, then its cards."""
     of_deal = np.uint64(1 + np.int64(row.trick_number)) if row.phase == _PLAY else ZERO
     return np.uint64(row.deal) * _DECISIONS + of_deal
-
-
-@inline
-def only_action(row):
-    """Returns the one legal action of the seat to act, or -1 where it has a choice."""
-    if row.legal & (row.legal - ONE) != ZERO:
-        return np.int64(-1)
-    return lowest(row.legal) + BID_BASE if row.phase == _BID else lowest(row.legal)
 
 
 @entry

@@ -1,9 +1,9 @@
 """The player that reckons, inside the engine: one decision from a table's record, compiled.
 
-The bid is the one that is worth most (``bidding.py``), never below the sure tricks; the card is the
-one that is worth most (``card_play.py``). Both read only what the seat to act may know, see
-``chances.py``. With the heuristic player's models nothing is corrected; with those of a
-counterfactual player, what experience teaches is added (``corrections.py``).
+The bid is the one that is worth most (``bids.py``), never below the sure tricks; the card is the
+one that is worth most (``cards.py``). Both read only what the seat to act may know, see
+``trick_probs.py``. With the heuristic player's models that is all; a counterfactual player's models
+add advantages to the values (``advantage_nets.py``).
 """
 
 # pyright: basic
@@ -14,13 +14,13 @@ import numpy as np
 from ohhell_agents.value.bids import bid_values
 from ohhell_agents.value.cards import SAME, card_values
 from ohhell_env.engine.bits import ONE, ZERO, has, lowest
-from ohhell_env.engine.caching import entry, inline
+from ohhell_env.engine.caching import inline, inner
 from ohhell_env.engine.layout import BID_BASE, NUM_BIDS, Phase
 
 _BID = int(Phase.BID)
 
 
-@entry
+@inner
 def heuristic_action(row, rules, models):
     """Returns the action code of a player that reckons, for the seat to act.
 

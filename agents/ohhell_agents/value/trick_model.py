@@ -1,7 +1,7 @@
 """The heuristic player's models: two tiny networks that give a card its chance to win a trick.
 
 Both were fitted in self-play, from random play on (``ohhell fit --set method=trick_model``). Their
-weights are in ``heuristic.json``; what their inputs are is in ``chances.py``.
+weights are in ``trick_model.json``; ``slots.py`` names their features.
 """
 
 from __future__ import annotations
@@ -13,66 +13,103 @@ from typing import Any
 
 import numpy as np
 
+from ohhell_agents.value.slots import (
+    BidChoice,
+    BidSituation,
+    CardChoice,
+    CardSituation,
+    CurrentCard,
+    CurrentSituation,
+    FutureCard,
+    FutureSituation,
+    FutureWants,
+)
 from ohhell_env.engine.layout import BID_BASE, NUM_BIDS, Rows, engine_rows
 from ohhell_env.errors import CheckpointError, shown
 
-SITUATION, WANT, CARD = 9, 7, 10
-"""Numbers of inputs of the later model, by kind."""
-NOW_SITUATION, NOW_CARD = 12, 6
-"""Numbers of inputs of the model of the present trick."""
+FUTURE_SITUATION, FUTURE_WANTS, FUTURE_CARD = (
+    len(FutureSituation._fields),
+    len(FutureWants._fields),
+    len(FutureCard._fields),
+)
+"""Numbers of features of the model of later tricks, by kind; see ``slots.py``."""
+CURRENT_SITUATION, CURRENT_CARD = len(CurrentSituation._fields), len(CurrentCard._fields)
+"""Numbers of features of the model of the present trick."""
 HIDDEN = 16
-CARD_SITUATION, CARD_CHOICE = 52, 32
-"""Numbers of inputs of the correction of a card, by kind; see ``evidence.py``."""
-BID_SITUATION, BID_CHOICE = 32, 14
-"""Numbers of inputs of the correction of a bid."""
-TABLE_WORDS = 17
-"""Words of 64 bits in which a correction sees the table; see ``table_bits.py``."""
-WIDE, NARROW = 64, 32
-"""Widths of the hidden layers of the corrections."""
+CARD_SITUATION, CARD_CHOICE = len(CardSituation._fields), len(CardChoice._fields)
+"""Numbers of features of a card's advantage net, by kind."""
+BID_SITUATION, BID_CHOICE = len(BidSituation._fields), len(BidChoice._fields)
+"""Numbers of features of a bid's advantage net."""
+BIT_WORDS = 17
+"""Words of 64 bits in which an advantage net sees the table; see ``bit_features.py``."""
+HIDDEN1, HIDDEN2 = 64, 32
+"""Widths of the hidden layers of the advantage nets."""
 FILE = Path(__file__).with_name("trick_model.json")
 FORMAT = 1
-_CHANCES = 11
-"""Fields of ``MODELS`` that make up the heuristic player; the others are zero there."""
 
 
-def _correction(name: str, situation: int, choice: int, number: int) -> list[tuple[Any, ...]]:
-    """Returns the fields of one correction: a network of two hidden layers."""
+def _advantage_net(name: str, situation: int, choice: int, number: int) -> list[tuple[Any, ...]]:
+    """Returns the fields of one advantage net: a network of two hidden layers."""
     f4 = np.float32
     return [
-        (f"{name}_situation", f4, (situation, WIDE)),
-        (f"{name}_table", f4, (64 * TABLE_WORDS, WIDE)),
-        (f"{name}_choice", f4, (choice, WIDE)),
-        (f"{name}_number", f4, (number, WIDE)),
-        (f"{name}_bias", f4, (WIDE,)),
-        (f"{name}_middle", f4, (WIDE, NARROW)),
-        (f"{name}_middle_bias", f4, (NARROW,)),
-        (f"{name}_out", f4, (NARROW,)),
+        (f"{name}_situation", f4, (situation, HIDDEN1)),
+        (f"{name}_table", f4, (64 * BIT_WORDS, HIDDEN1)),
+        (f"{name}_choice", f4, (choice, HIDDEN1)),
+        (f"{name}_number", f4, (number, HIDDEN1)),
+        (f"{name}_bias", f4, (HIDDEN1,)),
+        (f"{name}_middle", f4, (HIDDEN1, HIDDEN2)),
+        (f"{name}_middle_bias", f4, (HIDDEN2,)),
+        (f"{name}_out", f4, (HIDDEN2,)),
     ]
 
 
 MODELS = np.dtype(
     [
         # the chance of a held card to win the trick in which it will be played
-        ("later_situation", np.float32, (SITUATION, HIDDEN)),
-        ("later_want", np.float32, (WANT, HIDDEN)),
-        ("later_card", np.float32, (CARD, HIDDEN)),
-        ("later_bias", np.float32, (HIDDEN,)),
-        ("later_out", np.float32, (HIDDEN,)),
-        ("later_end", np.float32),
+        ("future_situation", np.float32, (FUTURE_SITUATION, HIDDEN)),
+        ("future_wants", np.float32, (FUTURE_WANTS, HIDDEN)),
+        ("future_card", np.float32, (FUTURE_CARD, HIDDEN)),
+        ("future_bias", np.float32, (HIDDEN,)),
+        ("future_out", np.float32, (HIDDEN,)),
+        ("future_end", np.float32),
         # the chance of a card that wins so far to win the present trick
-        ("now_situation", np.float32, (NOW_SITUATION, HIDDEN)),
-        ("now_card", np.float32, (NOW_CARD, HIDDEN)),
-        ("now_bias", np.float32, (HIDDEN,)),
-        ("now_out", np.float32, (HIDDEN,)),
-        ("now_end", np.float32),
-        # what is added to the reckoned worth of a card, and of a bid
-        ("corrected", np.int64),  # 0: nothing is
-        *_correction("card", CARD_SITUATION, CARD_CHOICE, BID_BASE),
-        *_correction("bid", BID_SITUATION, BID_CHOICE, NUM_BIDS),
+        ("current_situation", np.float32, (CURRENT_SITUATION, HIDDEN)),
+        ("current_card", np.float32, (CURRENT_CARD, HIDDEN)),
+        ("current_bias", np.float32, (HIDDEN,)),
+        ("current_out", np.float32, (HIDDEN,)),
+        ("current_end", np.float32),
+        # the advantage nets: what is added to the expected value of a card, and of a bid
+        ("has_advantages", np.int64),  # 0: nothing is
+        *_advantage_net("card", CARD_SITUATION, CARD_CHOICE, BID_BASE),
+        *_advantage_net("bid", BID_SITUATION, BID_CHOICE, NUM_BIDS),
     ],
     align=True,
 )
 """Weights of the models, one row."""
+
+_TENSOR_PREFIXES = {"future_": "later_", "current_": "now_"}
+_NETS = tuple(name for name in MODELS.names or () if name != "has_advantages")
+
+
+def tensor_name(field: str) -> str:
+    """Returns the name in files of the weights of a field of ``MODELS``.
+
+    Files keep the names that they were first written with: a digest of a file is an identity.
+    """
+    if field == "future_wants":
+        return "later_want"
+    for prefix, tensor in _TENSOR_PREFIXES.items():
+        if field.startswith(prefix):
+            return tensor + field.removeprefix(prefix)
+    return field
+
+
+TENSORS = {tensor_name(name): name for name in _NETS}
+"""Field of ``MODELS`` by the name of its tensor in a file, in the order of the fields."""
+_TRICK_MODEL = [
+    (tensor, name) for tensor, name in TENSORS.items() if name.startswith(("future_", "current_"))
+]
+"""Those of the heuristic player; the others are zero there."""
 
 
 def new_models() -> Rows:
@@ -97,15 +134,16 @@ def fitted() -> Rows:
     return models
 
 
-def to_plain(models: Rows) -> dict[str, Any]:
+def models_to_plain(models: Rows) -> dict[str, Any]:
     """Returns models as plain data."""
-    names = (MODELS.names or ())[:_CHANCES]
-    weights = {name: np.round(models[0][name].astype(float), 5).tolist() for name in names}
+    weights = {
+        tensor: np.round(models[0][name].astype(float), 5).tolist() for tensor, name in _TRICK_MODEL
+    }
     return {"format": FORMAT, "weights": weights}
 
 
 def from_plain(data: dict[str, Any]) -> Rows:
-    """Returns models from what ``to_plain`` gave.
+    """Returns models from what ``models_to_plain`` gave.
 
     Raises:
         ValueError, KeyError, TypeError: It is something else.
@@ -113,9 +151,9 @@ def from_plain(data: dict[str, Any]) -> Rows:
     if data["format"] != FORMAT:
         raise ValueError(f"format {FORMAT} is wanted, got {shown(data['format'])}")
     models = new_models()
-    for name in (MODELS.names or ())[:_CHANCES]:
-        weights = np.array(data["weights"][name], np.float32)
+    for tensor, name in _TRICK_MODEL:
+        weights = np.array(data["weights"][tensor], np.float32)
         if weights.shape != MODELS[name].shape or not np.isfinite(weights).all():
-            raise ValueError(f"{name}: finite numbers of shape {MODELS[name].shape} are wanted")
+            raise ValueError(f"{tensor}: finite numbers of shape {MODELS[name].shape} are wanted")
         models[name][0] = weights
     return models

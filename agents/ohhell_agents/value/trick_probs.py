@@ -1,10 +1,11 @@
-"""What a club player reckons: the chance of a card to win its trick, and what that is worth.
+"""A club player's estimate: the probability of a card to win its trick, and the points it brings.
 
 All of it from one seat's view. ``look`` is the only function that reads a table's record for cards,
 and takes from it what the seat may know: its hand, what has been played, the turned card once it
 is public, known bids. Compiled; every function works for one decision.
 
-The chances come from the two models of ``models.py``. Their inputs are counts, scaled to about 1:
+The probabilities come from the two models of ``trick_model.py``. Their features are counts, scaled
+to about 1, named in ``slots.py``:
 
 situation
     Players, own cards left, share of the unseen cards that others hold, how many of their bids are
@@ -26,7 +27,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ohhell_agents.value.trick_model import CARD, HIDDEN, NOW_CARD, NOW_SITUATION, SITUATION, WANT
+from ohhell_agents.value.slots import (
+    CURRENT_CARD_SLOTS,
+    CURRENT_SITUATION_SLOTS,
+    FUTURE_CARD_SLOTS,
+    FUTURE_SITUATION_SLOTS,
+    FUTURE_WANTS_SLOTS,
+)
+from ohhell_agents.value.trick_model import (
+    CURRENT_CARD,
+    CURRENT_SITUATION,
+    FUTURE_CARD,
+    FUTURE_SITUATION,
+    FUTURE_WANTS,
+    HIDDEN,
+)
 from ohhell_env.engine.bits import ONE, ZERO, above, bit, count, lowest, suit_mask
 from ohhell_env.engine.caching import inline
 from ohhell_env.engine.kernel import trump_known
@@ -37,7 +52,7 @@ _BID = int(Phase.BID)
 _TURNED_CARD = int(TrumpSource.TURNED_CARD)
 LANES = 16
 """Cards that are reckoned side by side; no hand has more than twice as many."""
-_SPACE = 32 + HIDDEN + CARD * LANES + 2 * HIDDEN * LANES + LANES
+_SPACE = 32 + HIDDEN + FUTURE_CARD * LANES + 2 * HIDDEN * LANES + LANES
 NONE, HALF, ALL = np.float32(0.0), np.float32(0.5), np.float32(1.0)
 
 
@@ -137,32 +152,35 @@ def _trumps(sight, cards):
 @inline
 def write_situation(sight, rules, left, inputs):
     """Writes the inputs of the situation, ``left`` tricks before the end (float32 array)."""
-    inputs[0] = (sight.players - 2) / 6
-    inputs[1] = left / 8
-    inputs[2] = sight.share * (sight.players - 1)
-    inputs[3] = sight.known
-    inputs[4] = 1.0 if sight.trump == NO_TRUMP else 0.0
-    inputs[5] = _trumps(sight, sight.hand) / max(sight.left, 1)
-    inputs[6] = _trumps(sight, sight.unseen) * sight.share / 2
-    inputs[7] = sight.bidding
-    inputs[8] = 1.0 if rules.void != 0 else 0.0
+    slots = FUTURE_SITUATION_SLOTS
+    inputs[slots.players] = (sight.players - 2) / 6
+    inputs[slots.cards_left] = left / 8
+    inputs[slots.unseen_held] = sight.share * (sight.players - 1)
+    inputs[slots.bids_known] = sight.known
+    inputs[slots.no_trump] = 1.0 if sight.trump == NO_TRUMP else 0.0
+    inputs[slots.own_trumps] = _trumps(sight, sight.hand) / max(sight.left, 1)
+    inputs[slots.unseen_trumps] = _trumps(sight, sight.unseen) * sight.share / 2
+    inputs[slots.bidding] = sight.bidding
+    inputs[slots.void_duty] = 1.0 if rules.void != 0 else 0.0
 
 
 @inline
-def write_want(wants, wanted, left, lead, inputs):
+def write_wants(wants, wanted, left, lead, inputs):
     """Writes the inputs of what a seat and the others want, and whether it leads."""
-    inputs[0] = min(max(wants / max(left, 1), -0.5), 1.5)
-    inputs[1] = 1.0 if wants <= 0 else 0.0
-    inputs[2] = 1.0 if wants < 0 else 0.0
-    inputs[3] = 1.0 if wants >= left else 0.0
-    inputs[4] = 1.0 if wants == 1 else 0.0
-    inputs[5] = lead
-    inputs[6] = wanted / max(left, 1) - 1.0
+    slots = FUTURE_WANTS_SLOTS
+    inputs[slots.wants_share] = min(max(wants / max(left, 1), -0.5), 1.5)
+    inputs[slots.wants_none] = 1.0 if wants <= 0 else 0.0
+    inputs[slots.overshot] = 1.0 if wants < 0 else 0.0
+    inputs[slots.wants_all] = 1.0 if wants >= left else 0.0
+    inputs[slots.wants_one] = 1.0 if wants == 1 else 0.0
+    inputs[slots.leads] = lead
+    inputs[slots.demand] = wanted / max(left, 1) - 1.0
 
 
 @inline
 def write_card(sight, row, card, inputs):
     """Writes the inputs of a held card."""
+    slots = FUTURE_CARD_SLOTS
     suit = suit_mask(card // 13)
     trump = card // 13 == sight.trump
     higher = higher_unseen(sight, card)
@@ -172,21 +190,22 @@ def write_card(sight, row, card, inputs):
     for other in range(sight.players):
         if other != sight.seat:
             shown += (np.int64(row.voids[other]) >> (card // 13)) & 1
-    inputs[0] = 1.0 if trump else 0.0
-    inputs[1] = higher * out / 3
-    inputs[2] = 1.0 if higher == 0 else 0.0
-    inputs[3] = 1.0 if higher == 1 else 0.0
-    inputs[4] = (unseen - higher) * out / 4
-    inputs[5] = count(sight.hand & suit & above(card)) / 3
-    inputs[6] = count(sight.hand & suit & (bit(card) - ONE)) / 3
-    inputs[7] = unseen * sight.share / 2
-    inputs[8] = shown / (sight.players - 1)
-    inputs[9] = 0.0 if trump else _trumps(sight, sight.unseen) * sight.share / 2
+    inputs[slots.trump] = 1.0 if trump else 0.0
+    inputs[slots.higher_out] = higher * out / 3
+    inputs[slots.boss] = 1.0 if higher == 0 else 0.0
+    inputs[slots.one_higher] = 1.0 if higher == 1 else 0.0
+    inputs[slots.lower_out] = (unseen - higher) * out / 4
+    inputs[slots.own_higher] = count(sight.hand & suit & above(card)) / 3
+    inputs[slots.own_lower] = count(sight.hand & suit & (bit(card) - ONE)) / 3
+    inputs[slots.suit_out] = unseen * sight.share / 2
+    inputs[slots.shown_voids] = shown / (sight.players - 1)
+    inputs[slots.trumps_out] = 0.0 if trump else _trumps(sight, sight.unseen) * sight.share / 2
 
 
 @inline
-def write_now_situation(sight, row, rules, inputs):
+def write_current_situation(sight, row, rules, inputs):
     """Writes the inputs of the present trick, as it lies before the seat plays."""
+    slots = CURRENT_SITUATION_SLOTS
     to_come = sight.players - 1 - np.int64(row.trick_size)
     want_more, have_enough, wanted, void_trump = 0, 0, 0, 0
     other = sight.seat
@@ -199,23 +218,24 @@ def write_now_situation(sight, row, rules, inputs):
         if sight.trump != NO_TRUMP:
             void_trump += (np.int64(row.voids[other]) >> sight.trump) & 1
     wants = np.int64(row.bids[sight.seat]) - np.int64(row.tricks_won[sight.seat])
-    inputs[0] = to_come / 4
-    inputs[1] = want_more / 3
-    inputs[2] = have_enough / 3
-    inputs[3] = wanted / sight.left
-    inputs[4] = void_trump / 2
-    inputs[5] = 1.0 if row.trick_size == 0 else 0.0
-    inputs[6] = min(max(wants / sight.left, -0.5), 1.5)
-    inputs[7] = 1.0 if wants > 0 else 0.0
-    inputs[8] = sight.left / 8
-    inputs[9] = 1.0 if rules.void != 0 else 0.0
-    inputs[10] = 1.0 if sight.trump == NO_TRUMP else 0.0
-    inputs[11] = 1.0 if rules.head else 0.0
+    inputs[slots.to_come] = to_come / 4
+    inputs[slots.behind_want] = want_more / 3
+    inputs[slots.behind_enough] = have_enough / 3
+    inputs[slots.behind_wanted] = wanted / sight.left
+    inputs[slots.trump_voids] = void_trump / 2
+    inputs[slots.leads] = 1.0 if row.trick_size == 0 else 0.0
+    inputs[slots.wants_share] = min(max(wants / sight.left, -0.5), 1.5)
+    inputs[slots.wants_more] = 1.0 if wants > 0 else 0.0
+    inputs[slots.cards_left] = sight.left / 8
+    inputs[slots.void_duty] = 1.0 if rules.void != 0 else 0.0
+    inputs[slots.no_trump] = 1.0 if sight.trump == NO_TRUMP else 0.0
+    inputs[slots.head_duty] = 1.0 if rules.head else 0.0
 
 
 @inline
-def write_now_card(sight, row, card, inputs):
+def write_current_card(sight, row, card, inputs):
     """Writes the inputs of a card that would win the present trick so far."""
+    slots = CURRENT_CARD_SLOTS
     suit, trump = card // 13, card // 13 == sight.trump
     led = np.int64(row.led_suit) if row.trick_size > 0 else suit
     to_come = sight.players - 1 - np.int64(row.trick_size)
@@ -224,12 +244,14 @@ def write_now_card(sight, row, card, inputs):
         other = other + 1 if other + 1 < sight.players else 0
         void_led += (np.int64(row.voids[other]) >> led) & 1
     higher = higher_unseen(sight, card)
-    inputs[0] = higher * sight.share * to_come / 2
-    inputs[1] = 1.0 if higher == 0 else 0.0
-    inputs[2] = 1.0 if trump else 0.0
-    inputs[3] = 0.0 if trump else _trumps(sight, sight.unseen) * sight.share * to_come / 2
-    inputs[4] = count(sight.unseen & suit_mask(led)) * sight.share / 2
-    inputs[5] = void_led / 2
+    inputs[slots.higher_out] = higher * sight.share * to_come / 2
+    inputs[slots.boss] = 1.0 if higher == 0 else 0.0
+    inputs[slots.trump] = 1.0 if trump else 0.0
+    inputs[slots.trumps_out] = (
+        0.0 if trump else _trumps(sight, sight.unseen) * sight.share * to_come / 2
+    )
+    inputs[slots.suit_out] = count(sight.unseen & suit_mask(led)) * sight.share / 2
+    inputs[slots.led_voids] = void_led / 2
 
 
 def _adder(size):
@@ -250,18 +272,18 @@ def _adder(size):
     return add
 
 
-_add_situation, _add_want = _adder(SITUATION), _adder(WANT)
-_add_now_situation, _add_now_card = _adder(NOW_SITUATION), _adder(NOW_CARD)
+_add_situation, _add_wants = _adder(FUTURE_SITUATION), _adder(FUTURE_WANTS)
+_add_current_situation, _add_current_card = _adder(CURRENT_SITUATION), _adder(CURRENT_CARD)
 
 
 @inline
 def _squashed(x):
-    """Returns the chance that a model means by its output: (1 + x / sqrt(1 + x²)) / 2."""
+    """Returns the probability that a model means by its output: (1 + x / sqrt(1 + x²)) / 2."""
     return HALF + HALF * x / np.sqrt(ALL + x * x)
 
 
 @inline
-def start_later(sight, row, rules, models, left, work):
+def start_future(sight, row, rules, models, left, work):
     """Works out what the later model makes of the situation and of each held card.
 
     Args:
@@ -270,12 +292,13 @@ def start_later(sight, row, rules, models, left, work):
         rules: Its rules record.
         models: ``MODELS`` record.
         left: Tricks before the end, as the model is to see it.
-        work: Scratch, see ``workspace``; its sums are written for ``later_chances``.
+        work: Scratch, see ``workspace``; its sums are written for ``future_probs``.
     """
     inputs, base, matrix, sums, _ = work
-    base[:] = models.later_bias
+    for j in range(HIDDEN):
+        base[j] = models.future_bias[j]
     write_situation(sight, rules, left, inputs)
-    _add_situation(models.later_situation, inputs, base)
+    _add_situation(models.future_situation, inputs, base)
     rest, place = sight.hand, 0
     while rest != ZERO:
         card = lowest(rest)
@@ -287,38 +310,38 @@ def start_later(sight, row, rules, models, left, work):
             for j in range(HIDDEN):
                 for lane in range(LANES):
                     total = base[j]
-                    for i in range(CARD):
-                        total += matrix[i, lane] * models.later_card[i, j]
+                    for i in range(FUTURE_CARD):
+                        total += matrix[i, lane] * models.future_card[i, j]
                     block[j, lane] = total
 
 
 @inline
-def later_chances(models, work, size, wants, wanted, left, lead, chances):
-    """Writes the chance of each held card to win the trick in which it will be played.
+def future_probs(models, work, size, wants, wanted, left, lead, probs):
+    """Writes the probability of each held card to win the trick in which it will be played.
 
     Args:
         models: ``MODELS`` record.
-        work: What ``start_later`` left.
+        work: What ``start_future`` left.
         size: Number of held cards.
         wants: Tricks that the seat wants.
         wanted: Tricks that the others want.
         left: Tricks before the end.
         lead: 1.0 if the seat leads the next trick that it plays to, else 0.0.
-        chances: float64 (at least ``size``,), written in place, in the order of the cards.
+        probs: float64 (at least ``size``,), written in place, in the order of the cards.
     """
     inputs, shift, _, sums, outputs = work
-    write_want(wants, wanted, left, lead, inputs)
+    write_wants(wants, wanted, left, lead, inputs)
     shift[:] = 0.0
-    _add_want(models.later_want, inputs, shift)
+    _add_wants(models.future_wants, inputs, shift)
     for start in range(0, size, LANES):
         block = sums[start // LANES]
         for lane in range(LANES):
-            output = models.later_end
+            output = models.future_end
             for j in range(HIDDEN):
-                output += max(block[j, lane] + shift[j], NONE) * models.later_out[j]
+                output += max(block[j, lane] + shift[j], NONE) * models.future_out[j]
             outputs[lane] = _squashed(output)
         for place in range(start, min(size, start + LANES)):
-            chances[place] = outputs[place - start]
+            probs[place] = outputs[place - start]
 
 
 @inline
@@ -330,8 +353,8 @@ def workspace():
     whole = np.empty(_SPACE, np.float32)
     inputs, hidden = whole[:32], whole[32 : 32 + HIDDEN]
     start = 32 + HIDDEN
-    matrix = whole[start : start + CARD * LANES].reshape(CARD, LANES)
-    start += CARD * LANES
+    matrix = whole[start : start + FUTURE_CARD * LANES].reshape(FUTURE_CARD, LANES)
+    start += FUTURE_CARD * LANES
     sums = whole[start : start + 2 * HIDDEN * LANES].reshape(2, HIDDEN, LANES)
     return inputs, hidden, matrix, sums, whole[start + 2 * HIDDEN * LANES :]
 
@@ -365,27 +388,29 @@ def leads_to_win(sight, card):
 
 
 @inline
-def start_now(sight, row, rules, models, work):
-    """Works out what the model of the present trick makes of it, for ``chance_now``."""
+def start_current(sight, row, rules, models, work):
+    """Works out what the model of the present trick makes of it, for ``current_prob``."""
     inputs, base = work[0], work[1]
-    write_now_situation(sight, row, rules, inputs)
-    base[:] = models.now_bias
-    _add_now_situation(models.now_situation, inputs, base)
+    write_current_situation(sight, row, rules, inputs)
+    for j in range(HIDDEN):
+        base[j] = models.current_bias[j]
+    _add_current_situation(models.current_situation, inputs, base)
 
 
 @inline
-def chance_now(row, models, sight, card, work):
-    """Returns the chance that a card wins the present trick if it is played now."""
+def current_prob(row, models, sight, card, work):
+    """Returns the probability that a card wins the present trick if it is played now."""
     if not wins_so_far(row, sight, card):
         return 0.0
     if row.trick_size == sight.players - 1:
         return 1.0
     inputs, hidden = work[0], work[4]
-    write_now_card(sight, row, card, inputs)
-    hidden[:] = work[1]
-    _add_now_card(models.now_card, inputs, hidden)
-    a, b, c, d = models.now_end, NONE, NONE, NONE
-    out = models.now_out
+    write_current_card(sight, row, card, inputs)
+    for j in range(HIDDEN):
+        hidden[j] = work[1][j]
+    _add_current_card(models.current_card, inputs, hidden)
+    a, b, c, d = models.current_end, NONE, NONE, NONE
+    out = models.current_out
     for j in range(0, HIDDEN, 4):  # four sums: an addition need not wait for the one before
         a += max(hidden[j], NONE) * out[j]
         b += max(hidden[j + 1], NONE) * out[j + 1]
@@ -407,53 +432,53 @@ def sure_tricks(sight):
 
 
 @inline
-def tricks_of(chances, size, spread):
+def trick_distribution(probs, size, trick_probs):
     """Writes the distribution of the tricks that so many cards will win, as if independent.
 
     Args:
-        chances: float64, chance of each card.
+        probs: float64, probability of each card.
         size: Number of cards.
-        spread: float64 (at least size + 1,), written in place: spread[t] = P(t tricks).
+        trick_probs: float64 (at least size + 1,), written in place: trick_probs[t] = P(t tricks).
     """
-    spread[0] = 1.0
+    trick_probs[0] = 1.0
     for place in range(size):
-        chance = chances[place]
-        spread[place + 1] = spread[place] * chance
+        prob = probs[place]
+        trick_probs[place + 1] = trick_probs[place] * prob
         for t in range(place, 0, -1):
-            spread[t] = spread[t] * (1.0 - chance) + spread[t - 1] * chance
-        spread[0] *= 1.0 - chance
+            trick_probs[t] = trick_probs[t] * (1.0 - prob) + trick_probs[t - 1] * prob
+        trick_probs[0] *= 1.0 - prob
 
 
 @inline
-def without(spread, size, chance, rest):
+def without(trick_probs, size, prob, rest):
     """Takes one card out of a distribution of tricks.
 
     Starts from the end at which the division is safe, so that rounding does not grow.
 
     Args:
-        spread: float64, P(t tricks) of ``size`` cards.
+        trick_probs: float64, P(t tricks) of ``size`` cards.
         size: Number of cards.
-        chance: Chance of the card to be taken out.
+        prob: Probability of the card to be taken out.
         rest: float64, written in place: the distribution of the other cards.
     """
-    if chance <= 0.5:
+    if prob <= 0.5:
         lost = 0.0
         for t in range(size):
-            lost = (spread[t] - chance * lost) / (1.0 - chance)
+            lost = (trick_probs[t] - prob * lost) / (1.0 - prob)
             rest[t] = lost
     else:
         won = 0.0
         for t in range(size - 1, -1, -1):
-            won = (spread[t + 1] - (1.0 - chance) * won) / chance
+            won = (trick_probs[t + 1] - (1.0 - prob) * won) / prob
             rest[t] = won
 
 
 @inline
-def expected(spread, size, points, won):
+def expected(trick_probs, size, points, won):
     """Returns the mean of ``points[won + t]`` under a distribution of t = 0 to ``size``."""
     total = 0.0
     for t in range(size + 1):
-        total += spread[t] * points[won + t]
+        total += trick_probs[t] * points[won + t]
     return total
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ohhell_agents.checkpoint_io import CARD
+from ohhell_agents.checkpoint_io import METADATA
 from ohhell_env.errors import OhHellError, nearest, shown
 
 PREFIX = "zoo:"
@@ -17,10 +17,10 @@ _HERE = Path(__file__).parent
 
 def names() -> tuple[str, ...]:
     """Returns the names of the players in the zoo."""
-    return tuple(sorted(card.parent.name for card in _HERE.glob(f"*/{CARD}")))
+    return tuple(sorted(card.parent.name for card in _HERE.glob(f"*/{METADATA}")))
 
 
-def place_of(name: str) -> Path:
+def zoo_folder(name: str) -> Path:
     """Returns the folder of a player of the zoo.
 
     Args:

@@ -15,16 +15,16 @@ from ohhell_agents.value.players import HEURISTIC
 from ohhell_agents.value.trick_model import (
     BID_CHOICE,
     BID_SITUATION,
+    BIT_WORDS,
     CARD_CHOICE,
     CARD_SITUATION,
-    TABLE_WORDS,
 )
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import Rows, compile_rules, new_games
 from ohhell_env.errors import RulesError
 from ohhell_env.rules import Rules
 from ohhell_train.counterfactual.config import CounterfactualConfig
-from ohhell_train.counterfactual.rollouts import label_all
+from ohhell_train.counterfactual.rollouts import RolloutSettings, label_all
 
 TABLES = 256
 """Tables that are played at a time, with one set of rules."""
@@ -40,7 +40,7 @@ class AdvantageDataset(NamedTuple):
     situations: NDArray[np.floating]
     """(decisions, inputs), what the choices share."""
     tables: NDArray[np.uint64]
-    """(decisions, TABLE_WORDS), what lies on the table as bits."""
+    """(decisions, BIT_WORDS), what lies on the table as bits."""
     choices: NDArray[np.floating]
     """(choices, inputs), those of decision 0 first."""
     numbers: NDArray[np.integer]
@@ -55,7 +55,7 @@ class AdvantageDataset(NamedTuple):
         """Returns room for the notes of some tables."""
         return cls(
             np.zeros((_DECISIONS, situation), np.float32),
-            np.zeros((_DECISIONS, TABLE_WORDS), np.uint64),
+            np.zeros((_DECISIONS, BIT_WORDS), np.uint64),
             np.zeros((_CHOICES, choice), np.float32),
             np.zeros(_CHOICES, np.int64),
             np.zeros(_CHOICES, np.float32),
@@ -185,15 +185,15 @@ def _part(
     batch.begin_all(games, compiled)
     players = _seated(engine, rules.players, np.random.default_rng([int(seed), place]))
     noise = config.noise
-    wishes = [noise.card, noise.bid_beside, noise.bid, config.bids, config.cards, config.relative]
+    settings = RolloutSettings(
+        noise.card, noise.bid_beside, noise.bid, config.bids, config.cards, config.relative
+    )
     cards, bids = (
         AdvantageDataset.empty(CARD_SITUATION, CARD_CHOICE),
         AdvantageDataset.empty(BID_SITUATION, BID_CHOICE),
     )
     tables = games, new_games(1), players
-    at = label_all(
-        tables, compiled, engine.models, chooser, np.array(wishes), tuple(cards), tuple(bids)
-    )
+    at = label_all(tables, compiled, engine.models, chooser, settings, cards, bids)
     return LabelledDecisions(cards.compact(at[0], at[1]), bids.compact(at[2], at[3]))
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ohhell_agents.value.trick_model import NARROW, TABLE_WORDS, WIDE
+from ohhell_agents.value.trick_model import BIT_WORDS, HIDDEN1, HIDDEN2
 from ohhell_env.engine.layout import Rows
 from ohhell_train.counterfactual.config import RoundFitSettings
 from ohhell_train.counterfactual.dataset import AdvantageDataset
@@ -23,7 +23,7 @@ class AdvantageBatch(NamedTuple):
     situations: Tensor
     """float32 (decisions, inputs)."""
     bits: Tensor
-    """float32 (decisions, 64 * TABLE_WORDS), the bits of their tables."""
+    """float32 (decisions, 64 * BIT_WORDS), the bits of their tables."""
     choices: Tensor
     """float32 (choices, inputs)."""
     numbers: Tensor
@@ -47,13 +47,13 @@ class AdvantageNet(nn.Module):
 
     def __init__(self, situation: int, choice: int, numbers: int) -> None:
         super().__init__()
-        self.situation = nn.Linear(situation, WIDE)
-        self.table = nn.Linear(64 * TABLE_WORDS, WIDE, bias=False)
-        self.choice = nn.Linear(choice, WIDE, bias=False)
-        self.number = nn.Embedding(numbers, WIDE)
+        self.situation = nn.Linear(situation, HIDDEN1)
+        self.table = nn.Linear(64 * BIT_WORDS, HIDDEN1, bias=False)
+        self.choice = nn.Linear(choice, HIDDEN1, bias=False)
+        self.number = nn.Embedding(numbers, HIDDEN1)
         nn.init.normal_(self.number.weight, 0.0, 0.02)
-        self.middle = nn.Linear(WIDE, NARROW)
-        self.out = nn.Linear(NARROW, 1, bias=False)
+        self.middle = nn.Linear(HIDDEN1, HIDDEN2)
+        self.out = nn.Linear(HIDDEN2, 1, bias=False)
         nn.init.zeros_(self.out.weight)  # at first, nothing is corrected
 
     def forward(self, part: AdvantageBatch) -> Tensor:
@@ -79,7 +79,7 @@ class AdvantageNet(nn.Module):
         """Writes the weights into a ``MODELS`` row, as the correction of a "card" or a "bid"."""
         for part, weights in self._parts().items():
             models[f"{name}_{part}"][0] = weights.detach().numpy()
-        models["corrected"] = 1
+        models["has_advantages"] = 1
 
     @torch.no_grad()
     def take(self, models: Rows, name: str) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import ohhell_agents
-from ohhell_agents.checkpoint_io import CARD
+from ohhell_agents.checkpoint_io import METADATA
 from ohhell_agents.counterfactual import CounterfactualAgent
 from ohhell_agents.value.trick_model import fitted
 from ohhell_env.engine.layout import Rows
@@ -158,7 +158,7 @@ def _check_about(folder: Path, about: dict[str, Any]) -> None:
         sound = sound and isinstance(ends, list) and len(ends) == 3
         numbers += ends if isinstance(ends, list) else [None]
     if not sound or not all(map(_is_plain_number, numbers)):
-        raise CheckpointError(f"{folder / CARD}: what it says of its training is broken")
+        raise CheckpointError(f"{folder / METADATA}: what it says of its training is broken")
 
 
 def _is_plain_number(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""What the corrections are fitted to: every choice of a decision, played out on the true deal.
+"""What the advantage nets are fitted to: every choice of a decision, played out on the true deal.
 
 The cards that a seat cannot see are, given all that it has seen, a fair draw from what they can be:
 so what comes of an action on the true deal is an unbiased sample of what it is worth, where worlds
@@ -8,29 +8,50 @@ drawn without regard to the bids and plays are not. Compiled.
 # pyright: basic
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from ohhell_agents.value.advantage_nets import MOST_CHOICES, price
+from ohhell_agents.value.advantage_nets import MOST_CHOICES, Features, price
 from ohhell_agents.value.bids import weigh_bids
 from ohhell_agents.value.cards import weigh_cards
 from ohhell_agents.value.players import HEURISTIC, engine_action
 from ohhell_env.engine import kernel
 from ohhell_env.engine.bits import ONE, ZERO, has
-from ohhell_env.engine.caching import entry, inline
+from ohhell_env.engine.caching import entry, inline, inner
 from ohhell_env.engine.kernel import trump_known
 from ohhell_env.engine.layout import BID_BASE, NUM_BIDS, Phase
 from ohhell_env.engine.rng import next_word
 from ohhell_train.trick_model.samples import explored, happens
 
 _BID, _PLAY = int(Phase.BID), int(Phase.PLAY)
+_CARDS, _BIDS = 0, 2
+"""Where the numbers of decisions and, behind it, of choices stand in what is counted."""
 
 
-@entry
+class RolloutSettings(NamedTuple):
+    """At which decisions every choice is played out, and how far the learner strays in between."""
+
+    card: float
+    """Probability of a random card."""
+    bid_beside: float
+    """Probability of a bid beside the own."""
+    bid: float
+    """Probability of a random bid."""
+    bids: float
+    """Share of the bids at which every choice is played out."""
+    cards: float
+    """Share of the cards, likewise."""
+    relative: float
+    """Share of the mean of the others' points that is taken off the own ones."""
+
+
+@inner
 def _move(row, rules, action):
     kernel.apply(row, rules, action)
 
 
-@entry
+@inner
 def played_out(row, rules, models, players, chooser, action, relative):
     """Returns what an action brings its seat if the deal is then played out, in points.
 
@@ -38,7 +59,7 @@ def played_out(row, rules, models, players, chooser, action, relative):
         row: A table in the bidding or in play; it is changed.
         rules: Its rules record.
         models: ``MODELS`` rows.
-        players: int8 (seats,), who plays on in each seat: a number of ``engine_players.py``.
+        players: int8 (seats,), who plays on in each seat: a number of ``value/players.py``.
         chooser: Record with a random stream, for random players.
         action: The first action.
         relative: Share of the mean of the others' points that is taken off.
@@ -56,7 +77,7 @@ def played_out(row, rules, models, players, chooser, action, relative):
 
 
 @entry
-def label_all(tables, rules, models, chooser, wishes, cards, bids):
+def label_all(tables, rules, models, chooser, settings, cards, bids):
     """Plays one deal at each table; at some decisions of the learner every choice is played out.
 
     The learner is player ``HEURISTIC``, whose models come first; it strays now and then, the
@@ -68,62 +89,71 @@ def label_all(tables, rules, models, chooser, wishes, cards, bids):
         rules: ``RULES`` row.
         models: ``MODELS`` rows.
         chooser: ``GAME`` rows; the stream of row 0 makes all choices.
-        wishes: float64 (6,): noise, as for ``fitting.collect`` (3,); share of the bids and of the
-            cards that are noted; ``relative`` of ``played_out``.
-        cards: What is noted of cards, see ``corrections.new_notes``: situations float32 (D,
-            CARD_SITUATION), tables uint64 (D, TABLE_WORDS), choices float32 (R, CARD_CHOICE),
-            numbers int64 (R,); then worth float32 (R,) in prices, number of choices int8 (D,).
+        settings: ``RolloutSettings``.
+        cards: Rows for decisions D and choices R about cards, by name: situations float32 (D,
+            CARD_SITUATION), tables uint64 (D, BIT_WORDS), choices float32 (R, CARD_CHOICE),
+            numbers int64 (R,), worth float32 (R,) in prices, sizes int8 (D,), how many choices.
         bids: The same of bids.
 
     Returns:
         Numbers of decisions and of choices noted: cards, then bids.
     """
     games, scratch, players = tables
-    chance, record = chooser[0], rules[0]
+    rng, record = chooser[0], rules[0]
     at = np.zeros(4, np.int64)
     values, codes = np.empty(64), np.empty(64, np.int64)
     for index in range(len(games)):
         row, seated = games[index], players[index]
-        if _is_full(cards, at[0], at[1]) or _is_full(bids, at[2], at[3]):
+        if _is_full(cards, at, _CARDS) or _is_full(bids, at, _BIDS):
             break
         while row.phase <= _PLAY:
             player = seated[row.seat]
             if player == HEURISTIC and row.legal & (row.legal - ONE) != ZERO:
                 bidding = row.phase == _BID
                 if bidding and trump_known(row, record) and not row.blind:
-                    if happens(chance, wishes[3]):
+                    if happens(rng, settings.bids):
                         found = _weigh_bids(row, record, models[0], bids, at, values, codes)
-                        others = scratch, models, seated, chance
-                        _note_worth(row, record, others, wishes[5], bids, at, 2, found, codes)
-                elif not bidding and happens(chance, wishes[4]):
+                        others = scratch, models, seated, rng
+                        _note_worth(
+                            row, record, others, settings.relative, bids, at, _BIDS, found, codes
+                        )
+                elif not bidding and happens(rng, settings.cards):
                     found = _weigh_cards(row, record, models[0], cards, at, values, codes)
-                    others = scratch, models, seated, chance
-                    _note_worth(row, record, others, wishes[5], cards, at, 0, found, codes)
+                    others = scratch, models, seated, rng
+                    _note_worth(
+                        row, record, others, settings.relative, cards, at, _CARDS, found, codes
+                    )
             if player == HEURISTIC:
-                action = explored(row, record, models[0], chance, wishes, np.int64(0))
+                action = explored(row, record, models[0], rng, settings, np.int64(0))
             else:
-                action = engine_action(row, record, models, player, next_word(chance))
+                action = engine_action(row, record, models, player, next_word(rng))
             _move(row, record, action)
     return at
 
 
 @inline
-def _is_full(notes, decisions, choices):
+def _is_full(rows, at, first):
     room = 64  # more than the seats of a table decide in a deal
-    return decisions + room > len(notes[0]) or choices + room * MOST_CHOICES > len(notes[2])
+    many_choices = at[first + 1] + room * MOST_CHOICES > len(rows.choices)
+    return at[first] + room > len(rows.situations) or many_choices
 
 
 @inline
-def _part(notes, decision, choice):
-    """Returns where the notes of the next decision go."""
-    situations, tables, choices, numbers = notes[:4]
+def _next_features(rows, at, first):
+    """Returns where the features of the next decision go."""
+    decision, choice = at[first], at[first + 1]
     end = choice + MOST_CHOICES
-    return situations[decision], tables[decision], choices[choice:end], numbers[choice:end]
+    return Features(
+        rows.situations[decision],
+        rows.tables[decision],
+        rows.choices[choice:end],
+        rows.numbers[choice:end],
+    )
 
 
 @inline
-def _weigh_cards(row, rules, models, notes, at, values, codes):
-    weigh_cards(row, rules, models, values, _part(notes, at[0], at[1]), True)
+def _weigh_cards(row, rules, models, rows, at, values, codes):
+    weigh_cards(row, rules, models, values, _next_features(rows, at, _CARDS), True)
     found = 0
     for card in range(64):
         if not np.isnan(values[card]):
@@ -133,11 +163,11 @@ def _weigh_cards(row, rules, models, notes, at, values, codes):
 
 
 @inline
-def _weigh_bids(row, rules, models, notes, at, values, codes):
+def _weigh_bids(row, rules, models, rows, at, values, codes):
     """Notes all legal bids; their rows are moved together, since all bids were weighed."""
-    part = _part(notes, at[2], at[3])
-    weigh_bids(row, rules, models, values[:NUM_BIDS], part, True)
-    choices, numbers, found = part[2], part[3], 0
+    features = _next_features(rows, at, _BIDS)
+    weigh_bids(row, rules, models, values[:NUM_BIDS], features, True)
+    choices, numbers, found = features.choices, features.numbers, 0
     for bid in range(row.hand_size + 1):
         if has(row.legal, bid):
             choices[found] = choices[bid]
@@ -148,17 +178,16 @@ def _weigh_bids(row, rules, models, notes, at, values, codes):
 
 
 @inline
-def _note_worth(row, rules, others, relative, notes, at, first, found, codes):
+def _note_worth(row, rules, others, relative, rows, at, first, found, codes):
     """Notes what each choice brings, if there are two or more."""
     if found < 2:
         return
-    scratch, models, seated, chance = others
-    worth, sizes = notes[4], notes[5]
+    scratch, models, seated, rng = others
     unit = price(rules, np.int64(row.hand_size))
     for place in range(found):
         scratch[0] = row
-        points = played_out(scratch[0], rules, models, seated, chance, codes[place], relative)
-        worth[at[first + 1] + place] = points / unit
-    sizes[at[first]] = found
+        points = played_out(scratch[0], rules, models, seated, rng, codes[place], relative)
+        rows.worth[at[first + 1] + place] = points / unit
+    rows.sizes[at[first]] = found
     at[first] += 1
     at[first + 1] += found

@@ -80,7 +80,7 @@ def _asked(player: Entrant, tables: BatchedOhHell, rows: Ints, words: NDArray[np
     return chosen
 
 
-def play(
+def play_part(
     config: DistillConfig,
     players: list[Entrant],
     part: int,

@@ -12,7 +12,7 @@ from ohhell_train.distill.config import DistillConfig
 from ohhell_train.distill.dataset import DistillDataset
 from ohhell_train.distill.fit import StudentFit
 from ohhell_train.distill.folder import DistillRun
-from ohhell_train.distill.games import close, make_players, play
+from ohhell_train.distill.games import close, make_players, play_part
 from ohhell_train.evaluate import Difference, check_fields
 from ohhell_train.runs.metrics import Row, measured_columns
 from ohhell_train.runs.network import start_network
@@ -103,7 +103,7 @@ class DistillTrainer(Trainer[DistillConfig]):
                         self._show_games(before + decisions)
 
                     began = self.clock.seconds, self.clock.cpu_seconds
-                    part = play(self.config, players, number, on_progress)
+                    part = play_part(self.config, players, number, on_progress)
                     about = {
                         "teacher": f"{self.config.teacher} {players[0].player.fingerprint}",
                         "seconds": self.clock.seconds - began[0],

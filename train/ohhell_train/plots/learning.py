@@ -8,7 +8,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ohhell_agents.saved import is_there
+from ohhell_agents.checkpoint_io import is_there
 from ohhell_env.errors import OhHellError, nearest, shown
 from ohhell_train import charts
 from ohhell_train.charts import COLOURS, MARKS, Point
@@ -16,7 +16,7 @@ from ohhell_train.distill.config import METHOD as DISTILL
 from ohhell_train.plots import sources
 from ohhell_train.runs.base import CONFIG
 from ohhell_train.runs.metrics import METRICS
-from ohhell_train.settings import read_settings
+from ohhell_train.settings import read_settings_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,7 +95,7 @@ def measurements(run: str | Path, against: str, over: str = "decisions") -> list
     file = path / METRICS
     if not is_there(path / CONFIG):
         raise OhHellError(f"{path}: no training run here ({CONFIG} is missing)")
-    settings = read_settings(path / CONFIG)
+    settings = read_settings_file(path / CONFIG)
     deals, rows = _deals(path / CONFIG, settings), sources.read_table(file)
     column = _column(path, rows, against)
     points: list[Point] = []

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ohhell_agents.saved import is_there
+from ohhell_agents.checkpoint_io import is_there
 from ohhell_env.errors import OhHellError, shown, shown_path
 from ohhell_env.files import read_text
 from ohhell_train.bidding.calibration import calibration_rows

@@ -1,13 +1,20 @@
-"""What a run shows while it trains: a bar in a terminal, and a line for each measurement."""
+"""What a run shows while it trains: a bar in a terminal, and a line for each measurement.
+
+Where no terminal looks on, as in ``make train > log``, a line a minute takes the bar's place.
+"""
 
 from __future__ import annotations
 
 import sys
+import time
 from types import TracebackType
 from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
+
+EVERY = 60.0
+"""Seconds between two lines where there is no terminal."""
 
 
 class Display:
@@ -28,6 +35,9 @@ class Display:
             disable=quiet,
         )
         self._task = self._progress.add_task("training", total=1.0, count="", score="", left="")
+        self._is_bar = self._progress.console.is_terminal
+        self._left = ""
+        self._said = time.monotonic()
 
     def show(self, doing: str, share: float, count: str) -> None:
         """Moves the bar.
@@ -38,18 +48,23 @@ class Display:
             count: The same in words, such as "round 1.5 of 3".
         """
         self._progress.update(self._task, description=doing, completed=share, count=count)
+        if not self._is_bar and time.monotonic() - self._said >= EVERY:
+            self.say(", ".join(filter(None, (f"{doing}: {share:.0%}", count, self._left))))
 
     def note(self, *, score: str | None = None, left: str | None = None) -> None:
         """Shows the newest measurement, or how long the run still takes, behind the bar."""
         if score is not None:
             self._progress.update(self._task, score=score)
         if left is not None:
+            self._left = left
             self._progress.update(self._task, left=left)
 
     def say(self, text: str) -> None:
-        """Prints a line above the bar."""
+        """Prints a line, above the bar where there is one."""
         if not self._progress.disable:
             self._progress.console.print(text, highlight=False, soft_wrap=True)
+            self._progress.console.file.flush()  # a file would keep it until the end
+        self._said = time.monotonic()
 
     def __enter__(self) -> Self:
         """Returns itself, shown until the ``with`` block ends."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ohhell_agents.checkpoint_io import WHOLE, kind_of, read_card
+from ohhell_agents.checkpoint_io import WHOLE, kind_of, read_metadata
 from ohhell_agents.nn.checkpoint import Checkpoint, load_checkpoint
 from ohhell_agents.nn.network import Network
 from ohhell_agents.two_part import PARTS, TwoPartAgent
@@ -61,7 +61,7 @@ def checkpoint_in(folder: Path, part: str) -> Checkpoint:
     Raises:
         CheckpointError: It cannot be read, or that part is no network.
     """
-    if kind_of(read_card(folder)) != TwoPartAgent.kind:
+    if kind_of(read_metadata(folder)) != TwoPartAgent.kind:
         return load_checkpoint(folder)
     if part == WHOLE:
         raise CheckpointError(

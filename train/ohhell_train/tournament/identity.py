@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ohhell_agents.saved import is_there
+from ohhell_agents.checkpoint_io import is_there
 from ohhell_env.errors import shown
 from ohhell_env.players import NamedPlayer
 from ohhell_env.rules import Rules

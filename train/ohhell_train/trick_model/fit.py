@@ -12,23 +12,23 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ohhell_agents.value.trick_model import (
-    CARD,
+    CURRENT_SITUATION,
+    FUTURE_CARD,
+    FUTURE_SITUATION,
+    FUTURE_WANTS,
     HIDDEN,
-    NOW_SITUATION,
-    SITUATION,
-    WANT,
 )
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import Rows, compile_rules, new_games
 from ohhell_env.rules import Rules
 from ohhell_env.rules.schedule import largest_hand
 from ohhell_train.settings import FitSettings
-from ohhell_train.trick_model.samples import LATER, NOW, collect
+from ohhell_train.trick_model.samples import CURRENT, FUTURE, Noise, collect
 
 _PLAYERS = (2, 3, 3, 4, 4, 4, 5, 5, 6, 6, 7, 8)
 _SCORINGS = ("simple", "escalating", "common", "escalating", "hoerr", "wizard", "off_bid", "plump")
 _LARGEST = 13
-RANDOM, NOISE = np.array([1.0, 0.0, 1.0, 0.0]), np.array([0.04, 0.12, 0.02, 0.2])
+RANDOM, NOISE = Noise(1.0, 0.0, 1.0, 0.0), Noise(0.04, 0.12, 0.02, 0.2)
 """See ``collect``: the first round, and the others. Some tables seat random players among the own,
 so that bids that mean nothing are known when they are seen."""
 Rows32 = NDArray[np.float32]
@@ -67,13 +67,13 @@ def training_rules(number: int) -> Rules:
 
 
 def play_and_note(
-    models: Rows, rows: int, seed: int, noise: NDArray[np.float64]
+    models: Rows, rows: int, seed: int, noise: Noise
 ) -> tuple[Rows32, Labels, Rows32, Labels]:
-    """Plays with models; returns inputs and labels of the later model, then of the present one.
+    """Plays with models; returns inputs and labels of the future model, then of the present one.
 
     Args:
         models: The models.
-        rows: How many rows of the later model are wanted.
+        rows: How many rows of the future model are wanted.
         seed: Of the deals and choices.
         noise: As for ``collect``.
     """
@@ -85,12 +85,12 @@ def play_and_note(
         parts.append(_noted(models, training_rules(number), seed, number, choosers, noise))
         found += len(parts[-1][0])
         number += 1
-    later, later_won, now, now_won = zip(*parts, strict=True)
+    future, future_won, current, current_won = zip(*parts, strict=True)
     return (
-        np.concatenate(later),
-        np.concatenate(later_won),
-        np.concatenate(now),
-        np.concatenate(now_won),
+        np.concatenate(future),
+        np.concatenate(future_won),
+        np.concatenate(current),
+        np.concatenate(current_won),
     )
 
 
@@ -100,7 +100,7 @@ def _noted(
     seed: int,
     number: int,
     choosers: Rows,
-    noise: NDArray[np.float64],
+    noise: Noise,
     tables: int = 512,
 ) -> tuple[Rows32, Labels, Rows32, Labels]:
     compiled = compile_rules(rules, "deal")
@@ -108,11 +108,11 @@ def _noted(
     batch.seed_tables(games, np.uint64(seed), np.uint64(number * tables))
     batch.begin_all(games, compiled)
     room = tables * rules.players * (_LARGEST + 2)
-    later, later_won = np.empty((room, LATER), np.float32), np.empty(room, np.int8)
-    now, now_won = np.empty((room, NOW), np.float32), np.empty(room, np.int8)
-    notes = (later, later_won, now, now_won)
-    laters, nows = collect(games, compiled, models, choosers, noise, *notes)
-    return later[:laters], later_won[:laters], now[:nows], now_won[:nows]
+    future, future_won = np.empty((room, FUTURE), np.float32), np.empty(room, np.int8)
+    current, current_won = np.empty((room, CURRENT), np.float32), np.empty(room, np.int8)
+    notes = (future, future_won, current, current_won)
+    futures, currents = collect(games, compiled, models, choosers, noise, *notes)
+    return future[:futures], future_won[:futures], current[:currents], current_won[:currents]
 
 
 def fit_trick_net(model: nn.Module, inputs: Rows32, won: Labels, settings: FitSettings) -> float:
@@ -149,16 +149,18 @@ def _row_batches(rows: int, epochs: int, size: int) -> Iterator[Tensor]:
             yield order[start : start + size]
 
 
-def put_weights(later: TrickNet, now: TrickNet, models: Rows) -> None:
+def put_weights(future: TrickNet, current: TrickNet, models: Rows) -> None:
     """Writes the weights of the two models into a ``MODELS`` row."""
-    weights = later.hidden.weight.detach().numpy().T
-    parts = np.split(weights, np.cumsum([SITUATION, WANT]))
-    for name, part in zip(("situation", "want", "card"), parts, strict=True):
-        models[f"later_{name}"][0] = part
-    weights = now.hidden.weight.detach().numpy().T
-    models["now_situation"][0], models["now_card"][0] = np.split(weights, [NOW_SITUATION])
-    for name, model in (("later", later), ("now", now)):
+    weights = future.hidden.weight.detach().numpy().T
+    parts = np.split(weights, np.cumsum([FUTURE_SITUATION, FUTURE_WANTS]))
+    for name, part in zip(("situation", "wants", "card"), parts, strict=True):
+        models[f"future_{name}"][0] = part
+    weights = current.hidden.weight.detach().numpy().T
+    models["current_situation"][0], models["current_card"][0] = np.split(
+        weights, [CURRENT_SITUATION]
+    )
+    for name, model in (("future", future), ("current", current)):
         models[f"{name}_bias"][0] = model.hidden.bias.detach().numpy()
         models[f"{name}_out"][0] = model.out.weight.detach().numpy()[0]
         models[f"{name}_end"][0] = model.out.bias.detach().numpy()[0]
-    assert len(parts[2]) == CARD, "situation, want and card are all inputs"
+    assert len(parts[2]) == FUTURE_CARD, "situation, want and card are all inputs"

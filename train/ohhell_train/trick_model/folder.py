@@ -17,7 +17,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from ohhell_agents.value.trick_model import FILE, to_plain
+from ohhell_agents.value.trick_model import FILE, models_to_plain
 from ohhell_env.engine.layout import Rows
 from ohhell_env.files import write_whole
 from ohhell_train.runs.base import RunFolder, how_many
@@ -93,7 +93,7 @@ class TrickModelRun(RunFolder[TrickModelConfig]):
             "epochs": config.fit.epochs,
             "seed": config.seed,
         }
-        write_whole(self.result(), json.dumps({"made": made} | to_plain(models)) + "\n")
+        write_whole(self.result(), json.dumps({"made": made} | models_to_plain(models)) + "\n")
         notes = {"rows": rows, "made_with": self._made_with()}
         write_arrays(self.path / STATE, arrays, json.dumps(notes))
         write_metrics(self.path / METRICS, rows)

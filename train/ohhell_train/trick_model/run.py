@@ -28,7 +28,7 @@ from ohhell_train.trick_model.fit import (
     put_weights,
 )
 from ohhell_train.trick_model.folder import TrickModelRun
-from ohhell_train.trick_model.samples import LATER, NOW
+from ohhell_train.trick_model.samples import CURRENT, FUTURE
 
 
 class TrickModelTrainer(Trainer[TrickModelConfig]):
@@ -55,7 +55,7 @@ class TrickModelTrainer(Trainer[TrickModelConfig]):
         """
         torch.manual_seed(self.config.seed)
         self.models = new_models()
-        self.nets = torch.nn.ModuleDict({"later": TrickNet(LATER), "now": TrickNet(NOW)})
+        self.nets = torch.nn.ModuleDict({"later": TrickNet(FUTURE), "now": TrickNet(CURRENT)})
         self._row: Row = {}
         arrays, self.rows = self.run.state()
         if self.rows:

@@ -3,58 +3,79 @@
 At each bid and at the beginning of each trick a card of a seat is drawn and its inputs are noted;
 when the deal is over it is known whether the card won the trick in which it was played. The present
 trick is noted wherever a card wins so far and others are still to play. Inputs are written by the
-functions that the player itself uses (``chances.py``).
+functions that the player itself uses (``trick_probs.py``).
 """
 
 # pyright: basic
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ohhell_agents.value.policy import heuristic_action
-from ohhell_agents.value.trick_model import CARD, NOW_CARD, NOW_SITUATION, SITUATION, WANT
+from ohhell_agents.value.trick_model import (
+    CURRENT_CARD,
+    CURRENT_SITUATION,
+    FUTURE_CARD,
+    FUTURE_SITUATION,
+    FUTURE_WANTS,
+)
 from ohhell_agents.value.trick_probs import (
     look,
     wins_so_far,
     write_card,
-    write_now_card,
-    write_now_situation,
+    write_current_card,
+    write_current_situation,
     write_situation,
-    write_want,
+    write_wants,
 )
 from ohhell_env.engine import kernel
 from ohhell_env.engine.bits import ZERO, bit, count, has, nth
-from ohhell_env.engine.caching import entry, inline
+from ohhell_env.engine.caching import entry, inline, inner
 from ohhell_env.engine.kernel import following, trump_known
 from ohhell_env.engine.layout import BID_BASE, Phase
 from ohhell_env.engine.rng import below
 
-LATER, NOW = SITUATION + WANT + CARD, NOW_SITUATION + NOW_CARD
+FUTURE, CURRENT = FUTURE_SITUATION + FUTURE_WANTS + FUTURE_CARD, CURRENT_SITUATION + CURRENT_CARD
 """Numbers of inputs of the two models."""
 _BID, _PLAY = int(Phase.BID), int(Phase.PLAY)
 _PARTS = 1 << 16
 
 
+class Noise(NamedTuple):
+    """How far players stray from what they find best, so that all kinds of play are seen."""
+
+    card: float
+    """Probability of a random card."""
+    bid_beside: float
+    """Probability of a bid beside the own."""
+    bid: float
+    """Probability of a random bid."""
+    tables: float
+    """Share of the tables that seat random players, about whom nothing is written."""
+
+
 @inline
-def happens(chooser, chance):
-    """Returns whether something of such a chance happens."""
-    return below(chooser, _PARTS) < chance * _PARTS
+def happens(chooser, prob):
+    """Returns True with such a probability."""
+    return below(chooser, _PARTS) < prob * _PARTS
 
 
-@entry
+@inner
 def explored(row, rules, models, chooser, noise, wild):
     """Returns the heuristic's action, or now and then a random card or a bid beside its own."""
     if (np.int64(wild) >> np.int64(row.seat)) & 1:
         chosen = nth(row.legal, below(chooser, count(row.legal)))
         return chosen if row.phase == _PLAY else chosen + BID_BASE
     if row.phase == _PLAY:
-        if happens(chooser, noise[0]):
+        if happens(chooser, noise.card):
             return nth(row.legal, below(chooser, count(row.legal)))
         return heuristic_action(row, rules, models)
-    if happens(chooser, noise[2]):
+    if happens(chooser, noise.bid):
         return nth(row.legal, below(chooser, count(row.legal))) + BID_BASE
     action = heuristic_action(row, rules, models)
-    if happens(chooser, noise[1]):
+    if happens(chooser, noise.bid_beside):
         beside = action - BID_BASE + (1 if below(chooser, 2) == 1 else -1)
         if beside >= 0 and has(row.legal, beside):
             return beside + BID_BASE
@@ -72,19 +93,25 @@ def _wild_seats(chooser, players, share):
     return wild
 
 
-@entry
-def _note_later(row, rules, chooser, seat, wants, lead, inputs):
+@inner
+def _note_future(row, rules, chooser, seat, wants, lead, inputs):
     """Writes the inputs of one of a seat's cards, drawn; returns the card."""
     sight = look(row, rules, np.int64(row.trump), seat)
     card = nth(sight.hand, below(chooser, sight.left))
-    write_situation(sight, rules, sight.left, inputs[:SITUATION])
-    write_want(wants, sight.wanted, sight.left, lead, inputs[SITUATION : SITUATION + WANT])
-    write_card(sight, row, card, inputs[SITUATION + WANT :])
+    write_situation(sight, rules, sight.left, inputs[:FUTURE_SITUATION])
+    write_wants(
+        wants,
+        sight.wanted,
+        sight.left,
+        lead,
+        inputs[FUTURE_SITUATION : FUTURE_SITUATION + FUTURE_WANTS],
+    )
+    write_card(sight, row, card, inputs[FUTURE_SITUATION + FUTURE_WANTS :])
     return card
 
 
 @entry
-def collect(games, rules, models, choosers, noise, later, later_won, now, now_won):
+def collect(games, rules, models, choosers, noise, future, future_won, current, current_won):
     """Plays one deal at each table and notes what the models are fitted to.
 
     Stops early where there is no room for another trick.
@@ -94,54 +121,57 @@ def collect(games, rules, models, choosers, noise, later, later_won, now, now_wo
         rules: ``RULES`` row.
         models: ``MODELS`` row.
         choosers: ``GAME`` rows; the stream of row 0 makes all choices.
-        noise: float64 (4,): chance of a random card, of a bid beside the own, of a random bid;
-            share of the tables with random players (nothing is noted of them).
-        later: float32 (N, LATER), written in place.
-        later_won: int8 (N,), written in place: 1 where the card won its trick, else 0.
-        now: float32 (M, NOW), written in place.
-        now_won: int8 (M,), written in place.
+        noise: ``Noise``.
+        future: float32 (N, FUTURE), written in place.
+        future_won: int8 (N,), written in place: 1 where the card won its trick, else 0.
+        current: float32 (M, CURRENT), written in place.
+        current_won: int8 (M,), written in place.
 
     Returns:
         The number of rows written of each.
     """
     chooser, record = choosers[0], rules[0]
-    laters, nows = 0, 0
+    futures, currents = 0, 0
     for index in range(len(games)):
         row = games[index]
-        first, won = laters, ZERO
-        wild = _wild_seats(chooser, record.players, noise[3])
+        first, won = futures, ZERO
+        wild = _wild_seats(chooser, record.players, noise.tables)
         while row.phase == _BID:
             action = explored(row, record, models[0], chooser, noise, wild)
             if trump_known(row, record) and (wild >> np.int64(row.seat)) & 1 == 0:
                 seat, wants = np.int64(row.seat), action - BID_BASE
                 eldest = following(np.int64(row.dealer), record.players)
                 lead = 1.0 if seat == eldest and not record.highest_bidder_leads else 0.0
-                card = _note_later(row, record, chooser, seat, wants, lead, later[laters])
-                later_won[laters] = card
-                laters += 1
+                card = _note_future(row, record, chooser, seat, wants, lead, future[futures])
+                future_won[futures] = card
+                futures += 1
             kernel.apply(row, record, action)
         while row.phase == _PLAY:
-            if laters + 2 * record.players > len(later) or nows + record.players > len(now):
-                return first, nows
+            if futures + 2 * record.players > len(future) or currents + record.players > len(
+                current
+            ):
+                return first, currents
             for seat in range(record.players):
                 if (wild >> seat) & 1:
                     continue
                 wants = np.int64(row.bids[seat]) - np.int64(row.tricks_won[seat])
                 lead = 1.0 if seat == row.seat else 0.0
-                card = _note_later(row, record, chooser, seat, wants, lead, later[laters])
-                later_won[laters] = card
-                laters += 1
-            card, nows = _play_trick(row, record, models, chooser, noise, wild, now, now_won, nows)
+                card = _note_future(row, record, chooser, seat, wants, lead, future[futures])
+                future_won[futures] = card
+                futures += 1
+            card, currents = _play_trick(
+                row, record, models, chooser, noise, wild, current, current_won, currents
+            )
             won = won | bit(card)
-        for place in range(first, laters):
-            later_won[place] = has(won, np.int64(later_won[place]))
-    return laters, nows
+        for place in range(first, futures):
+            future_won[place] = has(won, np.int64(future_won[place]))
+    return futures, currents
 
 
-@entry
-def _play_trick(row, rules, models, chooser, noise, wild, now, now_won, nows):
+@inner
+def _play_trick(row, rules, models, chooser, noise, wild, current, current_won, currents):
     """Plays a trick; returns the card that won it, and the number of rows about such cards."""
-    first, winning = nows, np.int64(-1)
+    first, winning = currents, np.int64(-1)
     for place in range(rules.players):
         seat = np.int64(row.seat)
         card = explored(row, rules, models[0], chooser, noise, wild)
@@ -149,11 +179,11 @@ def _play_trick(row, rules, models, chooser, noise, wild, now, now_won, nows):
         if wins_so_far(row, sight, card):
             winning = card
             if place < rules.players - 1 and (wild >> seat) & 1 == 0:
-                write_now_situation(sight, row, rules, now[nows, :NOW_SITUATION])
-                write_now_card(sight, row, card, now[nows, NOW_SITUATION:])
-                now_won[nows] = card
-                nows += 1
+                write_current_situation(sight, row, rules, current[currents, :CURRENT_SITUATION])
+                write_current_card(sight, row, card, current[currents, CURRENT_SITUATION:])
+                current_won[currents] = card
+                currents += 1
         kernel.apply(row, rules, card)
-    for noted in range(first, nows):
-        now_won[noted] = now_won[noted] == winning
-    return winning, nows
+    for noted in range(first, currents):
+        current_won[noted] = current_won[noted] == winning
+    return winning, currents

@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from ohhell_agents.base import write_whole
 from ohhell_env import __version__
 from ohhell_env.errors import OhHellError
+from ohhell_env.files import write_whole
 from ohhell_train.tournament.analysis import statistics
 from ohhell_train.tournament.analysis.figures import Figures, Floats, Pairing
 from ohhell_train.tournament.analysis.rating import rate

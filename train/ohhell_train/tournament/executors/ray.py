@@ -31,8 +31,8 @@ import ohhell_agents
 import ohhell_env
 import ohhell_train
 from ohhell_agents import AGENTS
+from ohhell_agents.checkpoint_io import is_there
 from ohhell_agents.external.program import end_all
-from ohhell_agents.saved import is_there
 from ohhell_env.errors import OhHellError, shown
 from ohhell_env.extras import what_is_missing
 from ohhell_env.players import NamedPlayer

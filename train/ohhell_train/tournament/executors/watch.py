@@ -17,9 +17,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
+from ohhell_agents.checkpoint_io import is_there
 from ohhell_agents.external.imported import is_import
 from ohhell_agents.external.program import end_all
-from ohhell_agents.saved import is_there
 from ohhell_env.cli.program import owns_process
 from ohhell_env.errors import OhHellError, shown_path
 from ohhell_env.players import NamedPlayer

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ohhell_agents.base import write_whole
+from ohhell_env.files import write_whole
 from ohhell_env.records.record import to_json
 from ohhell_train.tournament.analysis.results import Results, unwritable
 from ohhell_train.tournament.pages.markdown import markdown_page
