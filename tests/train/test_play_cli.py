@@ -132,7 +132,7 @@ def test_a_program_of_its_own_fed_by_a_pipe(tmp_path: Path) -> None:
         text=True,
         check=True,
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )
     assert done.stderr == ""
     assert "The game is over: " in done.stdout
