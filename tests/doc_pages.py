@@ -126,7 +126,8 @@ def short_tournaments(monkeypatch: pytest.MonkeyPatch, names: Names) -> Iterator
         here = {name: value for name, value in settings.items() if name in ELSEWHERE}
         assert here.keys() in (set(), ELSEWHERE)
         kept = {name: value for name, value in settings.items() if name not in ELSEWHERE}
-        return whole(config, **(kept | {"deals": 2}))
+        changed: Any = kept | {"deals": 2}
+        return whole(config, **changed)
 
     def few(count: int, *rest: Any, **settings: Any) -> BatchedOhHell:
         return BatchedOhHell(min(count, 2), *rest, **settings)

@@ -42,6 +42,7 @@ def table_svg(
 ) -> str:
     """Returns the picture of a table.
 
+    >>> from ohhell_env import Game
     >>> table_svg(Game("oh_hell", seed=7), seat=0)[:4]
     '<svg'
 

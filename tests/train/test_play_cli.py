@@ -220,7 +220,7 @@ def test_the_number_of_players_follows_from_the_names(
 
 def test_only_the_table_needs_textual() -> None:
     """Neither the library nor the game line by line loads it."""
-    assert places(["ohhell_env", "agents"], {"textual"}) == []
+    assert places(["ohhell_env", "agents/ohhell_agents"], {"textual"}) == []
     for path in (ROOT / "train").rglob("*.py"):
         if path.name not in ("app.py", "panels.py", "screens.py"):
             assert "textual" not in tops(path), path

@@ -245,7 +245,7 @@ def test_the_time_left_counts_each_pairing_at_its_own_pace() -> None:
     room, units = Room.of(config), plan("field", 3, 12, 3)
     standings, first = Standings(room, units), units[:6]
     assert standings.seconds_left is None
-    slow = first[0].pairing
+    slow, part = first[0].pairing, room.play(first[0])
     for unit in first:
         part = dataclasses.replace(room.play(unit), seconds=300.0 if unit.pairing == slow else 1.0)
         standings.add(unit, part)
