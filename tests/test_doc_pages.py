@@ -106,7 +106,8 @@ def of_tournaments(names: Names, printed: str) -> None:
 
 
 def of_training(names: Names, printed: str) -> None:
-    assert re.fullmatch(r"-?\d\.\d\d points a deal\n", printed)
+    trained = r"Trained on [\d,]+ labelled decisions of 1 round in .* runs/mine/best\n"
+    assert re.fullmatch(rf"{trained}-?\d\.\d\d points a deal\n", printed)
 
 
 OUTCOMES: dict[str, Callable[[Names, str], None]] = {
