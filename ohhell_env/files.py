@@ -12,7 +12,7 @@ import os
 import stat
 from pathlib import Path
 
-from ohhell_env.errors import OhHellError, shown
+from ohhell_env.errors import OhHellError, shown, shown_path
 
 MOST_BYTES = 64 << 20
 """The largest file that is read; a whole game with a player's thoughts has far less."""
@@ -97,7 +97,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
         beside.replace(path)
     except OSError as error:
         if error.filename in (None, str(beside)):  # None: a full disk, found out by write and fsync
-            error.filename, error.filename2 = str(path), None
+            error.filename, error.filename2 = shown_path(path), None
         raise
     finally:
         beside.unlink(missing_ok=True)

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix
 SLOW_TO_CLOSE = """
 import sys, time, types
 from pathlib import Path
-from ohhell_env.cli import Command, Program
+from ohhell_env.cli.program import Command, Program
 from ohhell_env.cli.interrupts import note_said
 
 def work():
@@ -42,7 +42,7 @@ def work():
 
 sys.modules["work"] = types.SimpleNamespace(work=work)
 sys.argv = ["work", "work"]
-Program("python -m work", "", "1", {"work": Command("work:work", "Works.")}).end()
+Program("work", "", "1", {"Work": {"work": Command("work:work", "Works.")}}).end()
 """
 
 
@@ -145,7 +145,9 @@ def test_a_command_that_does_not_end_can_be_stopped_once_more(
 
 
 def test_play_keeps_the_game(tmp_path: Path) -> None:
-    words = "-m train play --plain --against random --adviser heuristic --seed 3 --record g.json"
+    words = (
+        "-m ohhell_env play --plain --against random --adviser heuristic --seed 3 --record g.json"
+    )
     with started(*words.split(), folder=tmp_path) as process:
         wait_for_line(process, "Your bid (")
         assert process.stdin is not None
@@ -162,7 +164,7 @@ def test_play_keeps_the_game(tmp_path: Path) -> None:
 
 
 def test_a_tournament_keeps_what_was_played(tmp_path: Path) -> None:
-    words = "-m train tournament random heuristic --deals 1000000 --unit 20 --out t"
+    words = "-m ohhell_env tournament random heuristic --deals 1000000 --unit 20 --out t"
     with started(*words.split(), folder=tmp_path) as process:
         wait_for(process, lambda: list((tmp_path / "t").glob("*.sqlite*")))
         out, err = stop(process)
@@ -179,18 +181,23 @@ def test_bidding_says_that_it_was_stopped(tmp_path: Path) -> None:
         "        print('asked', flush=True)\n"
         "        return int(observation['action_mask'].argmax())\n"
     )
-    words = "-m train bidding mine:Mine --deals 1000000"
+    words = "-m ohhell_env bidding mine:Mine --deals 1000000"
     with started(*words.split(), folder=tmp_path) as process:
         wait_for_line(process, "asked")
         out, err = stop(process)
     assert set(out.split()) <= {"asked"} and err == "stopped\n"
 
 
+FOLDERS = (ROOT / "configs" / "train", ROOT / "train" / "ohhell_train" / "recipes")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("config", ["counterfactual", "quick_ppo", "distill"])
 def test_training_says_how_to_go_on(tmp_path: Path, config: str) -> None:
-    path = ROOT / "configs" / "train" / f"{config}.yaml"
-    words = f"-m train fit --config {path} --out run"
+    path = next(
+        folder / f"{config}.yaml" for folder in FOLDERS if (folder / f"{config}.yaml").is_file()
+    )
+    words = f"-m ohhell_env fit --config {path} --out run"
     with started(*words.split(), folder=tmp_path) as process:
         wait_for(process, (tmp_path / "run" / "config.yaml").exists)
         time.sleep(5.0)  # into the games, most likely
@@ -205,7 +212,7 @@ def test_bytes_that_are_no_letters(tmp_path: Path, face: str) -> None:
     import pty
 
     ours, theirs = pty.openpty()
-    words = "-m train play --against random --adviser heuristic --seed 4"
+    words = "-m ohhell_env play --against random --adviser heuristic --seed 4"
     words += " --plain" if face == "plain" else ""
     child = subprocess.Popen(
         [sys.executable, *words.split()],
