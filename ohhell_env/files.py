@@ -8,6 +8,7 @@ file that is far too large.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import os
 import stat
 from pathlib import Path
@@ -96,8 +97,9 @@ def write_whole(path: Path, content: str | bytes) -> None:
             os.fsync(file.fileno())
         beside.replace(path)
     except OSError as error:
-        if error.filename in (None, str(beside)):  # None: a full disk, found out by write and fsync
+        if error.filename is None or Path(error.filename) == beside:  # None: as of a full disk
             error.filename, error.filename2 = shown_path(path), None
         raise
     finally:
-        beside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # a name that cannot be is not there
+            beside.unlink(missing_ok=True)

@@ -221,7 +221,12 @@ def test_bytes_that_are_no_letters(tmp_path: Path, face: str) -> None:
         stderr=theirs,
         cwd=tmp_path,
         env=os.environ
-        | {"PYTHONPATH": str(ROOT), "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"},
+        | {
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "TERM": "xterm-256color",
+            "COLUMNS": "80",
+            "LINES": "24",
+        },
         start_new_session=True,
     )
     os.close(theirs)

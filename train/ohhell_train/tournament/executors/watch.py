@@ -22,6 +22,7 @@ from ohhell_agents.external.imported import is_import
 from ohhell_agents.external.program import end_all
 from ohhell_agents.two_part import PREFIX as TWO_PARTS
 from ohhell_agents.two_part import read_parts
+from ohhell_env.cli.interrupts import note_closing, note_said
 from ohhell_env.cli.program import owns_process
 from ohhell_env.errors import OhHellError, shown_path
 from ohhell_train.tournament.executors import last_asked
@@ -107,6 +108,9 @@ def _passed_on(process: Any) -> Iterator[set[int]]:
 
     def pass_on(number: int, _: FrameType | None) -> None:
         passed.add(number)
+        if number == signal.SIGINT:  # the other process stops, and says so; here nothing is left
+            note_said()
+            note_closing()
         with contextlib.suppress(ProcessLookupError):
             os.kill(process.pid, number)
 
