@@ -240,8 +240,8 @@ def test_nothing_imports_the_folders_that_the_packages_stand_in() -> None:
     )
     if listed.returncode:
         pytest.skip("no clone")
-    froms = r"\bfrom (?:agents|train)(?:\.\w+)* import"
-    old = re.compile(rf"{froms}|^\W*import (?:agents|train)\b|python -m train\b", re.MULTILINE)
+    wanted = r"\bfrom (?:agents|train)(?:\.\w+)* import"
+    old = re.compile(rf"{wanted}|^\W*import (?:agents|train)\b|python -m train\b", re.MULTILINE)
     # The changelog names what is gone, and a test plays a user who has a folder called agents.
     named = ("tests/test_layering.py", "tests/test_install.py", "CHANGELOG.md")
     texts = (".py", ".md", ".ipynb", ".yml", ".yaml", ".toml", ".html", ".j2")
