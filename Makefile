@@ -136,11 +136,11 @@ type: $(INSTALLED)  ## check the types
 
 .PHONY: docs
 docs: $(INSTALLED)  ## build the documentation into site/, strictly
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 .PHONY: docs-serve
 docs-serve: $(INSTALLED)  ## show the documentation while it is written, at http://127.0.0.1:8000
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve
 
 .PHONY: notebooks
 notebooks: $(INSTALLED)  ## run the notebooks and write their outputs back (a few minutes)
