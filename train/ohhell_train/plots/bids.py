@@ -46,8 +46,7 @@ def made_rates(
 
     Args:
         source: The bids of a player (a report of ``ohhell_train.bidding``, its rows, its folder):
-        one
-            line. Or a tournament (``Results``, their plain data, a file or folder): a line for
+            one line. Or a tournament (``Results``, their plain data, a file or folder): a line for
             each entrant.
         by: "hand_size", "seat" (1 = eldest) or "bid".
         ax: Where to draw, beside others' lines if wished; None: a new figure.
@@ -172,9 +171,8 @@ def tricks_off(source: Any, *, ax: Axes | None = None) -> Axes:
 
     Args:
         source: The bids of a player (a report of ``ohhell_train.bidding``, or its rows): a bar for
-        each
-            hand size. Or a tournament (``Results``, their plain data, a file or folder): a bar for
-            each entrant.
+            each hand size. Or a tournament (``Results``, their plain data, a file or folder): a
+            bar for each entrant.
         ax: Where to draw; None: a new figure.
 
     Raises:
@@ -231,11 +229,9 @@ def bid_calibration(
 
     Args:
         source: The bids of a player (a report of ``ohhell_train.bidding``, its rows, its folder),
-        or rows
-            of ``ohhell_train.bidding.calibration``.
+            or rows of ``ohhell_train.bidding.calibration``.
         quantity: ``CHANCE``, ``POINTS`` or ``TRICKS`` of ``ohhell_train.bidding.calibration``;
-        None: the
-            first of these that the player forecasts.
+            None: the first of these that the player forecasts.
         ax: Where to draw, on others' points if wished; None: a new figure.
         label: Name of the player.
 

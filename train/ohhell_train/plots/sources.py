@@ -76,7 +76,7 @@ def bids_table(source: Any) -> list[dict[str, Any]]:
 
     Args:
         source: A ``Report`` of ``ohhell_train.bidding``, its ``BIDS`` rows, or the folder of its
-        files.
+            files.
 
     Raises:
         OhHellError: It is something else.
