@@ -94,7 +94,11 @@ def cached(tmp_path: Path) -> Callable[[], str]:
             [sys.executable, "-W", "error", "-c", TWICE.format(folder=str(tmp_path))],
             capture_output=True,
             text=True,
-            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+            env={
+                **os.environ,
+                "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+                "PYTHONDONTWRITEBYTECODE": "1",  # a .pyc knows no change within a second
+            },
             check=False,
         )
         assert done.returncode == 0, done.stderr
