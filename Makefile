@@ -60,11 +60,11 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,play,plots,pictures,dev,docs]"
 	@rm -f $(VENV)/.installed-* && touch $@ $(TRAIN_INSTALLED)
 
-# Of all the extras training needs one: linters, documentation and browsers stay away.
+# Training and the plots of its report need two of the extras: linters, documentation and browsers stay away.
 $(TRAIN_INSTALLED): pyproject.toml constraints.txt
 	$(call create_venv,$(VENV))
 	@echo "Installing what training needs into $(VENV) (a few minutes the first time) ..."
-	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train]"
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,plots]"
 	@rm -f $(VENV)/.installed-* && touch $@
 
 $(BENCH_INSTALLED): $(INSTALLED)

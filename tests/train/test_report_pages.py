@@ -6,6 +6,7 @@ import base64
 import itertools
 import json
 import re
+import sys
 import time
 from collections import Counter
 from html.parser import HTMLParser
@@ -491,3 +492,12 @@ def test_title_is_the_writers(hostile: Results, tmp_path: Path) -> None:
     written = write_pages(hostile, tmp_path, title="Spring & <summer>")
     assert "<title>Spring &amp; &lt;summer&gt;</title>" in written[0].read_text(encoding="utf-8")
     assert written[1].read_text(encoding="utf-8").startswith("# Spring \\& \\<summer\\>\n")
+
+
+def test_without_matplotlib_the_report_has_its_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.backends.backend_svg", None)
+    results = run_tournament(["random", "heuristic"], rules="oh_hell", players=3, deals=2, seed=1)
+    page = html_page(results.to_dict())
+    assert '<svg class="plot"' not in page and "<table" in page
+    assert "No plot here: it needs matplotlib: pip install" in page

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from ohhell_env.extras import what_is_missing
 from ohhell_train.charts import (
     OFF_BY,
     Point,
@@ -194,9 +195,15 @@ def _rows_axes(figure: Figure, rows: int, left: float, right: float) -> Axes:
 def _drawn(
     key: str, label: str, height: float, draw: Callable[[Figure], None], names: Sequence[str]
 ) -> str:
-    """Returns the drawing of a figure; the size of its text is that of the page where it fits."""
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
+    """Returns the drawing of a figure; the size of its text is that of the page where it fits.
+
+    Without Matplotlib, a sentence: a tournament is worth its report, and every plot has its table.
+    """
+    try:
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError as error:
+        return f'<p class="soft">No plot here: it {escape(what_is_missing(error))}.</p>'
 
     with _settings(key):
         figure = Figure(figsize=(_WIDTH, height))
