@@ -40,7 +40,6 @@ assert not optional & set(sys.modules), optional & set(sys.modules)
 TORCHLESS = [
     ["fit"],
     ["quick"],
-    ["resume", "run"],
 ]
 """Commands that need the extra for training."""
 
