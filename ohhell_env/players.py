@@ -1,7 +1,7 @@
 """Players for the seats that an environment plays by itself.
 
-``resolve`` is the one place of this package that asks for ``agents``, and only when a player is
-given by name: whoever hands in functions or objects needs nothing but ``ohhell_env``.
+``resolve`` is the one place of this package that asks for ``ohhell_agents``, and only when a player
+is given by name: whoever hands in functions or objects needs nothing but ``ohhell_env``.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def resolve(player: Any, seed: int | None = None) -> Player:
         seed: Starts the random numbers of a player given by name.
 
     Raises:
-        OhHellError: Something else, an unknown name, or a name where ``agents`` is not at hand.
+        OhHellError: Something else, or an unknown name.
     """
     if isinstance(player, str | Path):
         return _make(player, seed)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 import ohhell_env
 from ohhell_env.errors import CheckpointError, shown, shown_path
+from ohhell_env.files import write_whole
 
 AgentPath = str | Path
 STATE_FORMAT = 1
@@ -42,17 +43,6 @@ _MAX_HEADER = 1 << 16  # bytes that names and shapes of tensors may take
 Weights = dict[str, NDArray[np.float32]]
 Sizes = Mapping[str, tuple[int, ...]]
 """Name and shape of every tensor."""
-
-
-@contextlib.contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Puts the name of a file into an error of the system that has none, as of a full disk."""
-    try:
-        yield
-    except OSError as error:
-        if error.filename is None:
-            error.filename = str(path)
-        raise
 
 
 def as_path(path: Any) -> Path:
@@ -215,7 +205,7 @@ def write_folder(path: AgentPath, kind: str, about: Mapping[str, Any], weights: 
     packed = _packed(weights)
     digest = hashlib.sha256(packed).hexdigest()
     with replacing(path) as folder:
-        _write(folder / WEIGHTS, packed)
+        write_whole(folder / WEIGHTS, packed)
         write_metadata(folder, kind, {**about, "weights_sha256": digest})
 
 
@@ -260,14 +250,7 @@ def write_metadata(folder: Path, kind: str, about: Mapping[str, Any]) -> None:
         "ohhell_env": ohhell_env.__version__,
         **about,
     }
-    _write(folder / METADATA, (json.dumps(metadata, indent=1) + "\n").encode())
-
-
-def _write(path: Path, content: bytes) -> None:
-    with naming(path), path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+    write_whole(folder / METADATA, json.dumps(metadata, indent=1) + "\n")
 
 
 def _swap(beside: Path, path: Path) -> None:

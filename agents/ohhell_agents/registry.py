@@ -1,4 +1,4 @@
-"""Players of Oh Hell behind two doors: ``make`` by name, ``load`` from a file.
+"""``make``: players by name, and the kinds that ``loading.load`` knows.
 
 >>> make("random", seed=7).kind
 'random'
@@ -15,32 +15,16 @@ from ohhell_agents.base import Agent
 from ohhell_agents.checkpoint_io import LEARNED, AgentPath, is_there
 from ohhell_agents.counterfactual import CounterfactualAgent
 from ohhell_agents.external.imported import is_import, make_imported
-from ohhell_agents.external.process import ProcessAgent, ProgramError, make_program
+from ohhell_agents.external.process import make_program
 from ohhell_agents.heuristic import HeuristicAgent
 from ohhell_agents.loading import FILES, FOLDERS, load, load_part
 from ohhell_agents.random_agent import RandomAgent
 from ohhell_agents.search.agent import SearchAgent
-from ohhell_agents.search.settings import SearchSettings, read_search_settings
+from ohhell_agents.search.settings import read_search_settings
 from ohhell_agents.two_part import PARTS, TwoPartAgent, read_parts
 from ohhell_agents.two_part import PREFIX as TWO_PARTS
 from ohhell_env.errors import CheckpointError, OhHellError, nearest, shown, shown_path
 from ohhell_env.extras import what_is_missing
-
-__all__ = [
-    "AGENTS",
-    "Agent",
-    "CounterfactualAgent",
-    "HeuristicAgent",
-    "ProcessAgent",
-    "ProgramError",
-    "RandomAgent",
-    "SearchAgent",
-    "SearchSettings",
-    "TwoPartAgent",
-    "load",
-    "load_part",
-    "make",
-]
 
 AGENTS: dict[str, type[Agent]] = {
     "random": RandomAgent,

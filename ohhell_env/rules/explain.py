@@ -1,6 +1,6 @@
 """The rules of a game in plain words, made from the settings alone.
 
-The sentences are in ``rules_text.py``; this module puts them on the page.
+The sentences are in ``sentences.py``; this module puts them on the page.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def test_without_a_terminal_there_is_a_line_a_minute(
 def test_quiet_says_nothing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(display, "EVERY", 0.0)
+    monkeypatch.setattr(display, "LINE_SECONDS", 0.0)
     with Display(quiet=True) as shown:
         shown.show("playing", 0.5, "round 1 of 3")
         shown.say("a line")

@@ -87,28 +87,30 @@ def quick(
     """Trains for a few minutes, then plays a tournament of the results and the baselines."""
     if deals < 2:
         raise RulesError(f"--deals: two or more are wanted, got {deals}")
-    wishes = _wishes(config or list(QUICK), variant, players, seed, changes)
-    for settings in wishes:
+    players_settings = _all_settings(config or list(QUICK), variant, players, seed, changes)
+    for settings in players_settings:
         check_run(settings)
-    folder = out or Path("runs") / f"quick-{_label(wishes[0])}"
+    folder = out or Path("runs") / f"quick-{_label(players_settings[0])}"
     entrants: list[str] = []
-    for settings in wishes:
+    for settings in players_settings:
         run = _begin_or_go_on(folder / settings.method, settings, fresh)
         _train(run)
         entrants.append(f"{settings.method}={run.result()}")
-    kind = wishes[0].table_kinds()[0]
+    kind = players_settings[0].table_kinds()[0]
     _compare([*entrants, "heuristic", "random"], kind, deals, folder / "tournament")
     best = entrants[0].partition("=")[2]
-    variant_of = f" --variant {variant}" if variant else ""
+    game = (f" --variant {variant}" if variant else "") + (
+        f" --players {players}" if players else ""
+    )
     print(
         f"Next:\n"
         f"  play against it    ohhell play --against {best}\n"
         f"  read the report    {folder / 'tournament' / 'report.html'}\n"
-        f"  train longer       ohhell fit{variant_of} --set decisions=6000000"
+        f"  train longer       ohhell fit{game} --set decisions=6000000"
     )
 
 
-def _wishes(
+def _all_settings(
     files: list[Path],
     variant: str | None,
     players: int | None,

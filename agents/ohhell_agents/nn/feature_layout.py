@@ -1,4 +1,4 @@
-"""Where each value of a seat's view stands among the inputs of a network; see ``inputs.py``.
+"""Where each value of a seat's view stands among the inputs of a network; see ``features.py``.
 
 Every order of the suits has a row in the tables made here: which input each value of the view is
 read into, and where each action stands among the sorted ones.

@@ -1,7 +1,7 @@
 """The network of a learned player: separate actor and critic over a sorted view.
 
-What they read is in ``inputs.py``: the suits come in an order that does not depend on their names,
-and the action probabilities are put back in place.
+What they read is in ``features.py``: the suits come in an order that does not depend on their
+names, and the action probabilities are put back in place.
 
 Needs torch, so nothing imports this module unless a network is really wanted.
 """

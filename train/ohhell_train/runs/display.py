@@ -13,8 +13,8 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-EVERY = 60.0
-"""Seconds between two lines where there is no terminal."""
+LINE_SECONDS = 60.0
+"""Seconds between two lines of progress where there is no terminal."""
 
 
 class Display:
@@ -48,7 +48,7 @@ class Display:
             count: The same in words, such as "round 1.5 of 3".
         """
         self._progress.update(self._task, description=doing, completed=share, count=count)
-        if not self._is_bar and time.monotonic() - self._said >= EVERY:
+        if not self._is_bar and time.monotonic() - self._said >= LINE_SECONDS:
             self.say(", ".join(filter(None, (f"{doing}: {share:.0%}", count, self._left))))
 
     def note(self, *, score: str | None = None, left: str | None = None) -> None:

@@ -20,6 +20,7 @@ from rich.table import Table
 
 from ohhell_env.cli.interrupts import note_said
 from ohhell_env.errors import OhHellError
+from ohhell_train.runs.display import LINE_SECONDS
 from ohhell_train.tournament.analysis.results import Results, check_writable
 from ohhell_train.tournament.analysis.standings import Failing, Standings
 from ohhell_train.tournament.config import TournamentConfig
@@ -31,8 +32,6 @@ from ohhell_train.tournament.store import STORE
 
 _SHOWN = 12
 """Entrants in the live standings at most, from the best on."""
-_EVERY = 60.0
-"""Seconds between two lines of progress where there is no terminal."""
 
 
 _METAVARS = {
@@ -228,7 +227,7 @@ class _Progress:
 
     def _say_lines(self) -> None:
         """Says how it goes every minute, also while a single unit takes longer than that."""
-        while not self._ended.wait(_EVERY):
+        while not self._ended.wait(LINE_SECONDS):
             standings = self._standings
             self._say("not a table yet" if standings is None else self._line(standings))
 

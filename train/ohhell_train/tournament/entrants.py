@@ -216,7 +216,7 @@ def engine_players(entrants: Sequence[Entrant]) -> tuple[NDArray[np.int16], Rows
     """Returns the number of each entrant inside the engine, and the models of the heuristic ones.
 
     Returns:
-        Numbers int16 (entrants,) and ``MODELS`` rows, as ``ohhell_agents.engine_players.play_on``
+        Numbers int16 (entrants,) and ``MODELS`` rows, as ``ohhell_agents.value.players.play_on``
         wants.
     """
     numbers, models = [], []
