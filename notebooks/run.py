@@ -8,6 +8,7 @@ A notebook is written whole or not at all: one that fails stays as it was.
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -19,6 +20,9 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
 from ohhell_env.files import write_whole
+
+# A notebook shows what it computes, not whether this machine's compile cache was cold.
+os.environ.setdefault("OHHELL_QUIET", "1")
 
 FOLDER = Path(__file__).resolve().parent
 SECONDS = 600
