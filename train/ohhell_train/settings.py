@@ -78,7 +78,7 @@ class Settings(BaseModel):
 
         Args:
             path: The file; None: the defaults.
-            changes: Settings by dotted name, such as ``{"ppo.epochs": 2}``.
+            changes: Settings by dotted name, such as ``{"ppo.n_epochs": 2}``.
 
         Raises:
             RulesError: The file cannot be read, a setting is unknown (the nearest is named) or a
