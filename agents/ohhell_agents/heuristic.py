@@ -27,7 +27,7 @@ from ohhell_env.engine.decode import view_to_row
 from ohhell_env.engine.layout import BID_BASE, NUM_BIDS, Phase, Rows, compile_rules, new_games
 from ohhell_env.errors import IllegalActionError
 from ohhell_env.observation import LAYOUTS, Layout, layout_of
-from ohhell_env.rules import RulesLike, schedule
+from ohhell_env.rules import RulesLike, phrases, schedule
 from ohhell_env.rules.schedule import MAX_HAND_SIZE
 
 _BID = int(Phase.BID)
@@ -114,13 +114,18 @@ class HeuristicAgent(Agent):
         size = int(vector[reader.hand_size])
         compiled = self._rules_for(size)
         legal, values = np.flatnonzero(mask).tolist(), np.full(64 + NUM_BIDS, np.nan)
-        sure = _weigh(vector, mask, reader.sections, compiled, self.models, self._row, values)
+        fewest, most = _weigh(
+            vector, mask, reader.sections, compiled, self.models, self._row, values
+        )
         notes = list[str]()
-        lower = [code for code in legal if BID_BASE <= code < BID_BASE + sure]
-        lower = [code for code in lower if values[code] > values[action]]
-        if lower and action >= BID_BASE + sure:  # ruled out, whatever they are worth
-            values[lower] = np.nan
-            notes.append(f"{sure} {'trick is' if sure == 1 else 'tricks are'} sure: no lower bid")
+        missed = [code for code in legal if not fewest <= code - BID_BASE <= most]
+        missed = [code for code in missed if values[code] > values[action]]
+        if action >= BID_BASE and missed and fewest <= action - BID_BASE <= most:
+            values[missed] = np.nan  # ruled out, whatever they are worth
+            if fewest:
+                notes.append(f"at least {phrases.count(fewest, 'trick')} for certain: no lower bid")
+            else:
+                notes.append(f"at most {phrases.count(most, 'trick')} for certain: no higher bid")
         weighed = {code: float(values[code]) for code in np.flatnonzero(~np.isnan(values)).tolist()}
         ends = payable(self._row[0], compiled["points"][0], legal)
         calibrated = not self.models["has_advantages"][0]
@@ -192,12 +197,16 @@ class _Reader:
 
 @entry
 def _weigh(view, mask, sections, rules, models, scratch, values):
-    """Writes the points of each action of a view, at its code; returns the sure tricks of a bid."""
+    """Writes the points of each action of a view, at its code.
+
+    Returns:
+        In the bidding the fewest and the most tricks that are possible, else 0 and 0.
+    """
     row = scratch[0]
     view_to_row(view, mask, sections[0], rules[0], row)
     if row.phase != _BID:
         card_values(row, rules[0], models[0], values[:64])
-        return 0
+        return 0, 0
     bids = values[BID_BASE : BID_BASE + NUM_BIDS]
     return bid_values(row, rules[0], models[0], bids)
 

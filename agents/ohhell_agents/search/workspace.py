@@ -141,15 +141,16 @@ def policy_one(games, rules, models):
 def expect(games, rules, models, params, stats):
     """Notes what the policy expects of each action, and leaves out those that it finds hopeless.
 
-    So is a bid of fewer tricks than are sure, whatever an advantage adds to it. Where it does not
+    So is a bid that is certain to be missed, whatever an advantage adds to it. Where it does not
     weigh them all, because one is plain to it, its expectation does not count.
     """
     values, root, most = np.empty(BID_BASE + NUM_BIDS), stats[0], -math.inf
-    least = np.int64(0)
+    first, last = 0, BID_BASE + NUM_BIDS
     if games[VIEW].phase == _BID:
-        sure = bid_values(games[VIEW], rules[0], models[0], values[BID_BASE:])
-        if root.actions[root.count - 1] >= BID_BASE + sure:  # or the hook leaves no other
-            least = np.int64(BID_BASE + sure)
+        fewest, most_tricks = bid_values(games[VIEW], rules[0], models[0], values[BID_BASE:])
+        for place in range(root.count):
+            if fewest <= root.actions[place] - BID_BASE <= most_tricks:  # or the hook leaves none
+                first, last = BID_BASE + fewest, BID_BASE + most_tricks
     else:
         card_values(games[VIEW], rules[0], models[0], values[:BID_BASE])
     for place in range(root.count):
@@ -158,11 +159,12 @@ def expect(games, rules, models, params, stats):
             root.prior[:] = 0.0
             params[0].prior = 0.0
             return
-        if root.actions[place] >= least:
+        if first <= root.actions[place] <= last:
             most = max(most, root.prior[place])
     for place in range(root.count):
         behind = most - root.prior[place]
-        if behind > _HOPELESS * params[0].price or root.actions[place] < least:
+        possible = first <= root.actions[place] <= last
+        if behind > _HOPELESS * params[0].price or not possible:
             root.alive[place] = 0
             root.behind[place] = max(behind, 0.0)
 

@@ -17,6 +17,7 @@ from ohhell_agents.value.slots import BID_CHOICE_SLOTS
 from ohhell_agents.value.trick_model import BID_CHOICE, BID_SITUATION
 from ohhell_agents.value.trick_probs import (
     bid_known,
+    can_win_unled,
     expected,
     future_probs,
     look,
@@ -47,7 +48,7 @@ def bid_values(row, rules, models, values):
         values: float64 (NUM_BIDS,), written in place; beyond the hand size 0.
 
     Returns:
-        The number of sure tricks.
+        The fewest and the most tricks that are possible, as far as that is certain.
     """
     features = new_features(BID_SITUATION, BID_CHOICE)
     return weigh_bids(row, rules, models, values, features, models.has_advantages != 0)
@@ -70,20 +71,23 @@ def weigh_bids(row, rules, models, values, features, write_features):
     values[:] = 0.0
     if row.blind:
         _blind_values(row, rules, values)
-        return 0
-    sure = NUM_BIDS
+        return 0, 1
+    fewest, most = NUM_BIDS, 0
     known = trump_known(row, rules)
     first = np.int64(row.trump) if known else 0
     last = first if known else rules.num_suits - 1
     work, space = workspace(), np.empty((3, _ROOM))
     for trump in range(first, last + 1):
         sight = look(row, rules, trump, np.int64(row.seat))
-        sure = min(sure, sure_tricks(sight))
+        fewest = min(fewest, sure_tricks(sight))
+        may_lead = rules.highest_bidder_leads or _leads(row, rules, sight) > 0.0
+        if may_lead or can_win_unled(sight, sight.hand):
+            most = sight.left
         start_future(sight, row, rules, models, sight.left, work)
         _add_bids(row, rules, models, sight, work, space, features, write_features, values)
     if not known:
         values /= last - first + 1  # each suit is as likely to be trump
-    return sure
+    return fewest, most
 
 
 @inline

@@ -14,10 +14,12 @@ import numpy as np
 
 from ohhell_agents.value.advantage_nets import MOST_CHOICES, card_advantages, new_features, price
 from ohhell_agents.value.bit_features import place_in_order, suit_order, write_bit_features
+from ohhell_agents.value.endings import is_ending, outcomes
 from ohhell_agents.value.features import write_card_choice, write_card_situation
 from ohhell_agents.value.trick_model import CARD_CHOICE, CARD_SITUATION
 from ohhell_agents.value.trick_probs import (
     Sight,
+    can_win_unled,
     current_prob,
     distinct,
     expected,
@@ -49,6 +51,8 @@ after winning; to win later if it is kept, after either; its expected points."""
 
 _MISSED, _OPEN, _MADE = range(3)
 """What is certain of the bid after a card."""
+_FATES = np.array([_OPEN, _MADE, _MISSED, _OPEN])
+"""The same, by what ``outcomes`` found."""
 
 
 @inner
@@ -217,9 +221,9 @@ def _keep_bid_alive(sight, row, points, values, best):
     won, left = np.int64(row.tricks_won[sight.seat]), sight.left
     wants = np.int64(row.bids[sight.seat]) - won
     sight = _without_shown_voids(sight, row)
-    sure = sure_tricks(sight)
+    sure, ending = sure_tricks(sight), is_ending(sight)
     within_reach = 0 <= wants <= left
-    if not within_reach or (0 < wants < left and sure < wants and left > 2):
+    if not within_reach or (0 < wants < left and sure < wants and left > 2 and not ending):
         return best  # nothing is certain yet
     for tricks in range(won, won + left + 1):
         if tricks != won + wants and points[tricks] >= points[won + wants]:
@@ -231,7 +235,10 @@ def _keep_bid_alive(sight, row, points, values, best):
         rest = rest & (rest - ONE)
         if np.isnan(values[card]):
             continue
-        found = _fate(sight, row, card, wants, sure)
+        if ending:
+            found = _FATES[outcomes(row, sight, card, wants)]
+        else:
+            found = _fate(sight, row, card, wants, sure)
         if kept < 0 or found > fate:
             behind = behind | (row.legal & (bit(card) - ONE))
             fate, kept = found, card
@@ -266,7 +273,7 @@ def _fate_after(sight, card, wants, sure, leads):
     """Returns what is certain of the bid after a trick, with so many sure tricks in the hand."""
     left = sight.left - 1
     least, most = sure, left
-    if not leads and not _can_win_unled(sight, card):
+    if not leads and not can_win_unled(sight, sight.hand & ~bit(card)):
         most = np.int64(0)
     if left == 1 and leads:
         last = lowest(sight.hand & ~bit(card))
@@ -275,22 +282,6 @@ def _fate_after(sight, card, wants, sure, leads):
     if wants < least or wants > most:
         return np.int64(_MISSED)
     return np.int64(_MADE) if least == most else np.int64(_OPEN)
-
-
-@inline
-def _can_win_unled(sight, card):
-    """Returns whether the seat can win a trick that another leads, once a card is played.
-
-    A card that is no trump can only beat a lower one of its suit that another seat leads.
-    """
-    rest = sight.hand & ~bit(card)
-    while rest != ZERO:
-        other = lowest(rest)
-        rest = rest & (rest - ONE)
-        suit = other // 13
-        if suit == sight.trump or sight.unseen & suit_mask(suit) & (bit(other) - ONE) != ZERO:
-            return True
-    return False
 
 
 @inline

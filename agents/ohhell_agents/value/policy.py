@@ -1,7 +1,7 @@
 """The player that reckons, inside the engine: one decision from a table's record, compiled.
 
-The bid is the one that is worth most (``bids.py``), never below the sure tricks; the card is the
-one that is worth most (``cards.py``). Both read only what the seat to act may know, see
+The bid is the one that is worth most (``bids.py``), never one that is certain to be missed; the
+card is the one that is worth most (``cards.py``). Both read only what the seat to act may know, see
 ``trick_probs.py``. With the heuristic player's models that is all; a counterfactual player's models
 add advantages to the values (``advantage_nets.py``).
 """
@@ -35,15 +35,15 @@ def heuristic_action(row, rules, models):
     if row.phase != _BID:
         return card_values(row, rules, models, np.empty(64))
     values = np.empty(NUM_BIDS)
-    sure = bid_values(row, rules, models, values)
-    best = _best_bid(row.legal, values, sure)
-    return BID_BASE + (best if best >= 0 else _best_bid(row.legal, values, 0))
+    fewest, most = bid_values(row, rules, models, values)
+    best = _best_bid(row.legal, values, fewest, most)
+    return BID_BASE + (best if best >= 0 else _best_bid(row.legal, values, 0, NUM_BIDS - 1))
 
 
 @inline
-def _best_bid(legal, values, least):
+def _best_bid(legal, values, fewest, most):
     best = -1
-    for bid in range(least, NUM_BIDS):
+    for bid in range(fewest, most + 1):
         if has(legal, bid) and (best < 0 or values[bid] > values[best] + SAME):
             best = bid
     return best

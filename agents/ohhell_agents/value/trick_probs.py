@@ -432,6 +432,22 @@ def sure_tricks(sight):
 
 
 @inline
+def can_win_unled(sight, hand):
+    """Returns whether one of these cards can win a trick that another seat leads.
+
+    A card that is no trump can only beat a lower one of its suit.
+    """
+    rest = hand
+    while rest != ZERO:
+        card = lowest(rest)
+        rest = rest & (rest - ONE)
+        suit = card // 13
+        if suit == sight.trump or sight.unseen & suit_mask(suit) & (bit(card) - ONE) != ZERO:
+            return True
+    return False
+
+
+@inline
 def trick_distribution(probs, size, trick_probs):
     """Writes the distribution of the tricks that so many cards will win, as if independent.
 
