@@ -63,6 +63,7 @@ def _game(rules: Rules) -> tuple[Any, ...]:
     choice = max(sizes) > 1  # a hand of one card is played whatever the duties are
     trumps = any(one.hand_size > 1 and one.trump != TrumpSource.NO_TRUMP for one in plans)
     by_differences = paid.kind == "differences"
+    points = tuple(_points(rules, sizes))
     return (
         (rules.players, rules.pack, rules.first_dealer),
         _once(plans) if rules.end.target is not None else plans,
@@ -72,8 +73,8 @@ def _game(rules: Rules) -> tuple[Any, ...]:
         (bidding.order, bidding.announce, hooked if bidding.hook != "none" else set()),
         (play.first_lead, play.head_led_suit if choice else None),
         (play.trump_lead, play.void) if trumps else None,
-        tuple(_points(rules, sizes)),
-        (rules.end.target, _most_deals(rules), rules.tie_break),
+        points,
+        (rules.end.target if max(points) > 0 else None, _most_deals(rules), rules.tie_break),
         (paid.kind, (paid.rate, rules.hard_score_bonus) if by_differences else None),
         paid.ante if paid.kind == "pool" else None,
     )

@@ -325,7 +325,7 @@ def _scoring(rules: Rules) -> Iterator[Part]:
     else:
         yield "The points stand in a table of their own."
     for size in _table_sizes(rules):
-        yield score_table(scoring, size)
+        yield score_table(scoring, size, size in plan.hand_sizes(rules))
     yield from _nil_table(rules)
 
 
@@ -337,11 +337,12 @@ def _table_sizes(rules: Rules) -> list[int]:
     return [min(_SMALL_HAND, sizes[-1])]
 
 
-def score_table(scoring: Scoring, hand_size: int) -> Table:
+def score_table(scoring: Scoring, hand_size: int, is_dealt: bool = True) -> Table:
     """Returns the points of every bid (columns) with every number of tricks won (rows)."""
     numbers = range(hand_size + 1)
+    example = "" if is_dealt else ", as an example"
     return Table(
-        f"Points with {hand(hand_size)}, by bid:",
+        f"Points with {hand(hand_size)}, by bid{example}:",
         ("tricks won", *(_bid(bid) for bid in numbers)),
         tuple(
             (str(won), *(str(plan.points(scoring, bid, won, hand_size)) for bid in numbers))

@@ -21,6 +21,7 @@ from tests.rules.test_explain import CHANGES, PLAYABLE
 
 WITHOUT_A_WORD_BEFORE = "Without effect in this game: "
 ONE_CARD = {"schedule": {"shape": "explicit", "sizes": [1]}}
+ALL_POINTS = ("exact_bonus", "exact_per_trick", "miss_per_trick")
 TABLE = {"schedule.high": 1, "scoring.table": [[[4, 0], [0, 9]]]}
 
 IDLE: list[tuple[dict[str, Any], str]] = [
@@ -94,6 +95,17 @@ def test_variants_as_they_are_name_none(name: str, players: int) -> None:
 def test_settings_that_do_something_are_not_named(setting: str) -> None:
     changed, _ = CHANGES[setting]
     assert setting not in named(explain(Rules().replace(**changed)))
+
+
+def test_a_target_that_no_score_can_reach_is_named() -> None:
+    end = {"end.target": 100, "end.max_deals": 5}
+    nothing = {
+        f"scoring.{name}": 0 for name in ("exact_bonus", "exact_per_trick", "miss_per_trick")
+    }
+    for points, idle in ({}, {"end.target": ""}), ({"scoring.exact_bonus": 1}, {}):
+        base = Rules(players=4).replace(**(end | nothing | points))
+        higher = base.replace(**{"end.target": 200})
+        assert idle_settings(higher, base, {"end.target": 200}) == idle
 
 
 def test_of_two_settings_that_do_the_same_one_counts() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import signal
@@ -251,6 +252,12 @@ def test_a_file_that_is_no_store(tmp_path: Path) -> None:
         play(tmp_path / "other.sqlite")
     with pytest.raises(OhHellError, match="no store of a tournament is here"):
         open_store(tmp_path / "nowhere")
+
+
+def test_a_pipe_is_no_store(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "t.sqlite")
+    with pytest.raises(OhHellError, match="must be a regular file; begin anew with --fresh"):
+        play(tmp_path / "t.sqlite")
 
 
 def test_an_empty_file_becomes_a_store(tmp_path: Path, unbroken: bytes) -> None:

@@ -413,6 +413,8 @@ def set_aside(path: str | Path) -> Path | None:
 
 def _connect(path: Path) -> sqlite3.Connection:
     """Opens the file; transactions are begun by hand, so that none is open between two writes."""
+    if path.exists() and not path.is_file():  # SQLite would report an error of the disk
+        raise OhHellError(f"{path}: the store of the tournament must be a regular file; {_ANEW}")
     with _plainly(path):
         connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
         connection.execute("PRAGMA foreign_keys = ON")
