@@ -157,6 +157,9 @@ class _Cache(FunctionCache):
         """Names the files after the digest: known when all that is called has been imported."""
         if isinstance(self._cache_file, _OwnFile):
             return
+        # Straight in the folder: numba has a subfolder for each path of a source, so that a second
+        # clone and each machine of a cluster would compile all of it once more.
+        self._cache_path = _FOLDER
         function = self._py_func
         name = f"{function.__module__}.{function.__qualname__}"
         self._cache_file = _OwnFile(self._cache_path, f"{name}-{_digest(function)}", "")

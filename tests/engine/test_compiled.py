@@ -85,13 +85,13 @@ def twice(number):
 
 
 @pytest.fixture
-def cached(tmp_path: Path) -> Callable[[], str]:
+def cached(tmp_path: Path) -> Callable[..., str]:
     """Runs a small compiled function in a process of its own, with a cache of its own."""
     (tmp_path / "doubling.py").write_text(SOURCE, encoding="utf-8")
 
-    def run_it() -> str:
+    def run_it(folder: Path = tmp_path) -> str:
         done = subprocess.run(
-            [sys.executable, "-W", "error", "-c", TWICE.format(folder=str(tmp_path))],
+            [sys.executable, "-W", "error", "-c", TWICE.format(folder=str(folder))],
             capture_output=True,
             text=True,
             env={
@@ -167,6 +167,16 @@ def test_what_is_compiled_anew_is_what_has_changed(
     assert [cached(), cached()] == ["43 []", "43 [1]"]
     helping.write_text(HELPER, encoding="utf-8")
     assert cached() == "42 [1]"  # what was compiled first is kept
+
+
+@pytest.mark.compiled_only
+def test_the_same_code_elsewhere_is_not_compiled_again(
+    cached: Callable[..., str], tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "on another machine"
+    elsewhere.mkdir()
+    (elsewhere / "doubling.py").write_text(SOURCE, encoding="utf-8")
+    assert [cached(), cached(elsewhere)] == ["42 []", "42 [1]"]
 
 
 @pytest.mark.compiled_only
