@@ -162,7 +162,7 @@ def read_search_settings(text: str, values: Mapping[str, Any]) -> SearchSettings
         name, equals, value = part.partition("=")
         if not equals or not value:
             raise OhHellError(
-                f"search: write settings as name=value with commas between them, got {shown(part)}; "
+                f"search: write settings as name=value,name=value, got {shown(part)}; "
                 "pass a path with a comma as a keyword: make('search', policy=...)"
             )
         if name in given:
@@ -192,7 +192,7 @@ def _plain(name: str, text: str) -> Any:
 
 
 def spelled(settings: SearchSettings) -> str:
-    """Returns the settings that differ from the defaults, as ``read_search_settings`` reads them."""
+    """Returns the settings that differ from the defaults, in ``read_search_settings`` form."""
     usual = SearchSettings()
     changed = {
         name: value
