@@ -279,7 +279,7 @@ def test_rules_of_ones_own_are_told_by_the_parameters() -> None:
         ("hand_size=99", "the largest hand size is 13"),
         ("hand_size=-1", "a whole number from 1 on is wanted"),
         ("players=9", "players must be 2 to 8"),
-        ("reward=win", r"one deal of ours; allowed: points, relative$"),
+        ("reward=win", r"one deal; allowed: points, relative$"),
         ("reward=best", r"reward='best': .*allowed: points, relative$"),
     ],
 )
