@@ -86,11 +86,11 @@ WRONG_VIEWS = {
     "half": (0.5, "got 0.5 at place \\(1, 3\\)"),
     "not a number": (float("nan"), "got nan"),
     "infinite": (float("inf"), "got inf"),
-    "too large": (128, "whole numbers from -128 to 127 are wanted, got 128"),
+    "too large": (128, "must be whole numbers from -128 to 127, got 128"),
     "complex": (1j, "got complex128"),
     "text": ("x", "got <U"),
     "nothing": (None, "got object"),
-    "ragged": ([1, 2], "an array of int8 is wanted"),
+    "ragged": ([1, 2], "must be an array of int8"),
 }
 
 
@@ -115,7 +115,7 @@ def test_a_mask_holds_zeros_and_ones(name: str, value: float) -> None:
     masks = games.action_masks.astype(type(value))
     masks[1, 7] = value
     player = begun(name)
-    with pytest.raises(IllegalActionError, match=f"masks: .* from 0 to 1 are wanted, got {value}"):
+    with pytest.raises(IllegalActionError, match=f"masks must be .* from 0 to 1, got {value}"):
         player.act_batch(games.observations, masks)
     with pytest.raises(IllegalActionError, match="from 0 to 1"):
         player.act(games.observations[1], {"action_mask": masks[1]})
@@ -152,7 +152,7 @@ WRONG_WORDS = {
 @pytest.mark.parametrize("name", NAMES)
 def test_words_are_one_uint64_for_each_decision(name: str, what: str) -> None:
     games = a_batch()
-    with pytest.raises(IllegalActionError, match="words: an array of 4 uint64 is wanted"):
+    with pytest.raises(IllegalActionError, match="words must be an array of 4 uint64"):
         begun(name).act_batch(games.observations, games.action_masks, words=WRONG_WORDS[what])
 
 

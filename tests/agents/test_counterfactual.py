@@ -179,7 +179,7 @@ def edit(saved: Path, **changes: Any) -> None:
     ("changes", "expected"),
     [
         ({"kind": "learned"}, "incomplete or broken"),
-        ({"kind": "oracle"}, "kind 'oracle'; 'counterfactual', 'learned', 'two_parts' are known"),
+        ({"kind": "oracle"}, "kind 'oracle'; allowed: 'counterfactual', 'learned', 'two_parts'"),
         ({"kind": ["counterfactual"]}, "of kind"),
         ({"inputs": "reckoning-0"}, "train it anew"),
         ({"inputs": None}, "train it anew"),

@@ -149,7 +149,7 @@ def test_half_a_word_is_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"format": 1, "type": []}', "of type \\[\\]; random or heuristic or search is known"),
+        ('{"format": 1, "type": []}', "of type \\[\\]; allowed: random, heuristic, search"),
         ('{"format": 1, "type": "chess"}', "of type 'chess'"),
         ('{"format": 1}', "of type None"),
         ("[" * 100_000, "not a JSON file"),

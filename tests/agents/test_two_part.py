@@ -317,7 +317,7 @@ def test_networks_are_kept(tmp_path: Path) -> None:
 def test_a_part_alone_is_no_player(tmp_path: Path) -> None:
     """What never learned to play cards is not let play them."""
     save_checkpoint(tmp_path / "bids", network(part="bids"))
-    with pytest.raises(CheckpointError, match=r"learned the bids only.*cards=PLAYER"):
+    with pytest.raises(CheckpointError, match=r"learned only the bids.*cards=PLAYER"):
         ohhell_agents.make(str(tmp_path / "bids"))
     agent = ohhell_agents.make(f"parts:bids={tmp_path / 'bids'},cards=heuristic", 1)
     agent.begin(RULES)
