@@ -157,7 +157,7 @@ def doubled(weights: dict[str, torch.Tensor]) -> None:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (infinite, "actor.0.bias holds values that are not finite"),
+        (infinite, "actor.0.bias contains values that are not finite"),
         (wider, r"critic.4.weight is float32 of shape \(8, 1\)"),
         (renamed, "the tensor 'actor.0.bias' is missing"),
         (doubled, "float64"),
@@ -195,7 +195,7 @@ def test_a_header_that_promises_too_much(saved: Path) -> None:
 def test_oversized_weights_are_not_read(saved: Path) -> None:
     with (saved / WEIGHTS).open("r+b") as file:
         file.truncate(1 << 40)  # a sparse file: takes no room
-    with pytest.raises(CheckpointError, match="of another size"):
+    with pytest.raises(CheckpointError, match="does not fit the network"):
         load_checkpoint(saved)
 
 
@@ -225,9 +225,9 @@ def test_broken_cards(saved: Path, text: str, expected: str) -> None:
         ({"rules": {"dealer": 1}}, "unknown setting 'dealer'"),
         ({"rules": 7}, "cannot be played"),
         ({"layout": {"name": "cosy", "digest": "x"}}, "layout 'cosy'"),
-        ({"layout": {"name": "default", "digest": "0123"}}, "'0123'.*train it anew"),
+        ({"layout": {"name": "default", "digest": "0123"}}, "'0123'.*train it again"),
         # the universal layout before it told all rules apart
-        ({"layout": {"name": "universal", "digest": "1c474f9dffea"}}, "1c474.*train it anew"),
+        ({"layout": {"name": "universal", "digest": "1c474f9dffea"}}, "1c474.*train it again"),
         ({"layout": None}, "incomplete or broken"),
         ({"hand_size": 400}, "hand_size 400"),
         ({"hand_size": True}, "hand_size True"),
@@ -240,7 +240,7 @@ def test_broken_cards(saved: Path, text: str, expected: str) -> None:
         ({"network": {"inputs": INPUTS, "hidden": [16, 8]}}, "incomplete or broken.*told_rules"),
         ({"network": {"inputs": INPUTS, "hidden": [16, 8], "told_rules": 1}}, "told_rules 1;"),
         ({"network": {"inputs": INPUTS, "hidden": [10**9]}}, "hidden layers"),
-        ({"network": {"inputs": INPUTS, "hidden": [4096] * 8}}, "of another size"),
+        ({"network": {"inputs": INPUTS, "hidden": [4096] * 8}}, "does not fit the network"),
         ({"network": {"inputs": INPUTS, "hidden": "xx"}}, "hidden layers"),
         ({"network": {"inputs": INPUTS, "hidden": [16.0, 8]}}, "hidden layers"),
         ({"network": {"inputs": INPUTS, "hidden": []}}, "hidden layers"),
