@@ -104,7 +104,7 @@ def test_a_failed_saving_leaves_the_old_one(saved: Path, monkeypatch: pytest.Mon
 def test_refuses_to_replace_what_is_no_checkpoint(tmp_path: Path) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.txt").write_text("years of work")
-    with pytest.raises(CheckpointError, match="no checkpoint"):
+    with pytest.raises(CheckpointError, match="is not a checkpoint"):
         save_checkpoint(tmp_path / "thesis", new_checkpoint())
     assert (tmp_path / "thesis" / "chapter.txt").read_text() == "years of work"
 
@@ -234,7 +234,7 @@ def test_broken_cards(saved: Path, text: str, expected: str) -> None:
         ({"network": {"inputs": "other", "hidden": [16, 8]}}, "'other'"),
         (
             {"network": {"inputs": "sorted-suits-1", "hidden": [16, 8]}},
-            "inputs of the kind 'sorted-suits-1', this library makes 'sorted-suits-2'; train it",
+            "inputs of kind 'sorted-suits-1', but this library computes 'sorted-suits-2'; train it",
         ),
         ({"network": {"hidden": [16, 8]}}, "incomplete or broken"),
         ({"network": {"inputs": INPUTS, "hidden": [16, 8]}}, "incomplete or broken.*told_rules"),
@@ -258,7 +258,7 @@ def test_missing_files(saved: Path, tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="a checkpoint is a folder with"):
         load_checkpoint(saved)
     (saved / WEIGHTS).mkdir()
-    with pytest.raises(CheckpointError, match="not a file"):
+    with pytest.raises(CheckpointError, match="not a regular file"):
         load_checkpoint(saved)
     with pytest.raises(CheckpointError, match="a checkpoint is a folder with"):
         load_checkpoint(tmp_path / "nowhere")
@@ -267,15 +267,15 @@ def test_missing_files(saved: Path, tmp_path: Path) -> None:
 def test_a_pipe_is_not_waited_for(saved: Path) -> None:
     (saved / METADATA).unlink()
     os.mkfifo(saved / METADATA)
-    with pytest.raises(CheckpointError, match="not a file"):
+    with pytest.raises(CheckpointError, match="not a regular file"):
         load_checkpoint(saved)
 
 
 @pytest.mark.parametrize("path", [None, 5, "", "x\0y", b"x"])
 def test_a_place_is_a_path(path: Any) -> None:
-    with pytest.raises(CheckpointError, match="is a path"):
+    with pytest.raises(CheckpointError, match="needs a path"):
         load_checkpoint(path)
-    with pytest.raises(CheckpointError, match="is a path"):
+    with pytest.raises(CheckpointError, match="needs a path"):
         save_checkpoint(path, new_checkpoint())
 
 

@@ -118,7 +118,7 @@ def test_a_seat_that_is_not_there_is_not_handed_on(seat: Any) -> None:
         ("zzqx:Batch", "no module 'zzqx' on Python's path$"),
         ("their_bots.clever:Bach", "has no class 'Bach': did you mean 'Batch'"),
         ("their_bots.clever:number", "number is not a class but int"),
-        ("their_bots.clever:Nothing", "Nothing is no player: it has neither act"),
+        ("their_bots.clever:Nothing", "Nothing is not a player: it has neither act"),
         ("their_bots.clever:Breaks", "cannot be made: RuntimeError: no weights"),
         ("their_bots.broken:Batch", "cannot be imported: ModuleNotFoundError: .*missing"),
         ("their_bots.wrong:Batch", "cannot be imported: SyntaxError"),

@@ -355,9 +355,7 @@ class SearchWorkspace:
                 f"counts as {weight:g} deals"
             )
         if settings.method == "flat" and ((visits > 0) & (visits < worlds)).any():
-            notes.append(
-                "a choice with fewer deals was dropped: its number is from that moment"
-            )
+            notes.append("a choice with fewer deals was dropped: its number is from that moment")
         if weight > 0.0 and not visits.all():
             notes.append(f"a choice that was not tried is far behind by {before}")
         return notes

@@ -1,8 +1,8 @@
 """The value of each card for the seat to act; compiled.
 
 Each legal card is weighed one step ahead: the probability that it wins this trick, times the value
-of the rest of the hand after that, and the same for losing the trick. Then the advantages are added,
-if any. So a seat that wants tricks wins them with the cards of least later use, and a seat that
+of the rest of the hand after that, and the same for losing the trick. Then the advantages, if any,
+are added. So a seat that wants tricks wins them with the cards of least later use, and a seat that
 wants none gets rid of dangerous cards. If its own points are the same whatever happens, it plays to
 break the others.
 """
@@ -323,7 +323,8 @@ def _better_kept(points, won, wants, left):
     """Returns which of two cards of a suit to keep, if both have the same effect now.
 
     Returns:
-        1: the higher one (all remaining tricks are wanted). -1: the lower one (none is). 0: unclear.
+        1: the higher one (all remaining tricks are wanted); -1: the lower one (none is); 0: it
+        depends.
     """
     if wants == 0 and points[won] >= points[won + 1]:
         return -1
