@@ -217,7 +217,7 @@ def test_any_path_without_a_comma_stands_in_the_text(
 
 def test_a_path_with_a_comma_is_a_keyword(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path / "one,two")
-    with pytest.raises(OhHellError, match="got 'two'; a path with a comma in it is handed over"):
+    with pytest.raises(OhHellError, match="got 'two'; pass a path with a comma as a keyword"):
         ohhell_agents.make(f"search:policy={tmp_path / 'one,two'}")
     player = ohhell_agents.make("search", policy=tmp_path / "one,two")
     assert player.fingerprint.startswith(f"policy={tmp_path / 'one,two'} sha256:")
