@@ -1,8 +1,8 @@
 """``python -m benchmarks.compare OLD NEW``: whether a change makes play faster or slower.
 
-OLD and NEW are commits or folders. Both play the same deals, in turns, each in a process and with a
-compile cache of its own; what counts is CPU time. So the load of the machine falls on both alike,
-and the ratio of a pair is worth more than two figures measured one after the other.
+OLD and NEW are commits or folders. Both play the same deals in turns, each in a process and with a
+compile cache of its own, and CPU time is measured. So the load of the machine affects both alike,
+and the ratio of a pair says more than two figures measured one after the other.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SEED = 20
 
 
 class Side:
-    """One of the two, as a running process that plays when it is asked to.
+    """One of the two versions, as a running process that plays on request.
 
     Args:
         root: Folder of its clone.
@@ -48,13 +48,13 @@ class Side:
         )
 
     def play(self, kind: str, steps: int) -> float:
-        """Plays some steps at every table, and returns the CPU seconds that they took."""
+        """Plays some steps at every table, and returns the CPU seconds they took."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None and stdout is not None
         print(kind, steps, file=stdin, flush=True)
         answer = stdout.readline()
         if not answer:
-            raise SystemExit(f"{self.root}: broke off while it played {kind!r}")
+            raise SystemExit(f"{self.root}: the process ended while it played {kind!r}")
         return float(answer)
 
     def close(self) -> None:
@@ -67,7 +67,7 @@ def _command(*arguments: str) -> list[str]:
 
 
 def _environment(root: Path, cache: Path) -> dict[str, str]:
-    # The packages of older commits lie at the top, those of newer ones in folders.
+    # Older commits have their packages in the root folder, newer ones in subfolders.
     path = os.pathsep.join(str(root / each) for each in ("", "agents", "train"))
     one_thread = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
     own = {"PYTHONPATH": path, "NUMBA_CACHE_DIR": str(cache), "OHHELL_QUIET": "1"}
@@ -76,7 +76,7 @@ def _environment(root: Path, cache: Path) -> dict[str, str]:
 
 @contextlib.contextmanager
 def _checked_out(name: str) -> Iterator[Path]:
-    """Gives the folder of a commit, for as long as it is needed; a folder is taken as it is."""
+    """Yields the folder of a commit, checked out temporarily; a folder is used directly."""
     if Path(name).is_dir():
         yield Path(name).resolve()
         return
@@ -93,10 +93,10 @@ def _checked_out(name: str) -> Iterator[Path]:
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
-    """Returns the ends of an interval that holds the median with 95 % or more.
+    """Returns the ends of an interval that contains the median with 95 % or more.
 
-    It goes from one order statistic to another, so it asks nothing of the distribution. Of fewer
-    than six values it is all of them, and holds the median less often.
+    Its ends are order statistics, so it assumes nothing about the distribution. With fewer than six
+    values it spans all of them, and contains the median less often.
     """
     ordered, count = sorted(values), len(values)
     cut, outside = 0, 2.0 / 2**count
@@ -107,7 +107,7 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _steps_for(sides: Sequence[Side], kind: str, seconds: float) -> int:
-    """Returns how many steps take about so long, after both sides have compiled what they need."""
+    """Returns how many steps take this long, after both sides have compiled their functions."""
     steps = KINDS[kind][2]
     for side in sides:
         side.play(kind, steps)
@@ -130,11 +130,11 @@ def _compare_cold(roots: Sequence[Path]) -> None:
 
 
 def compare(
-    old: Annotated[str, typer.Argument(help="A commit or a folder.")],
-    new: Annotated[str, typer.Argument(help="Another one.")],
-    pairs: Annotated[int, typer.Option(min=1, help="Runs of each, in turns.")] = 10,
-    seconds: Annotated[float, typer.Option(help="Length of one run.")] = 1.0,
-    cold: Annotated[bool, typer.Option(help="Time the first decision, too.")] = False,
+    old: Annotated[str, typer.Argument(help="The old version: a commit or a folder.")],
+    new: Annotated[str, typer.Argument(help="The new version: a commit or a folder.")],
+    pairs: Annotated[int, typer.Option(min=1, help="Runs of each version, in turns.")] = 10,
+    seconds: Annotated[float, typer.Option(help="Seconds per run.")] = 1.0,
+    cold: Annotated[bool, typer.Option(help="Also time the first decision.")] = False,
 ) -> None:
     """Compares the speed of play of two versions: median of the ratios of CPU time, new to old."""
     with contextlib.ExitStack() as stack:
@@ -158,7 +158,7 @@ def compare(
 
 
 def _imported() -> Any:
-    """Returns the package of the players, under the name that it has in this version."""
+    """Returns the package of the players, under its name in this version."""
     import ohhell_env
 
     root = os.environ["PYTHONPATH"].partition(os.pathsep)[0]
@@ -183,7 +183,7 @@ def _play(make: Any, kind: str, steps: int) -> float:
 
 
 def _first_decision(kind: str) -> None:
-    """Deals and decides once, as a command or a script does that was just installed."""
+    """Deals and decides once, like a command or script right after installation."""
     players = _imported()
     from ohhell_env import oh_hell_v0
 

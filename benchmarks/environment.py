@@ -1,8 +1,8 @@
-"""``make bench``: how fast the game is here, beside other libraries.
+"""``make bench``: the speed of the game here and in other libraries.
 
-Every measurement is repeated, all of them in turn, and the best run of each counts: what another
-program takes from the machine in between only ever slows one down. Times are CPU seconds of this
-process, which runs on one core.
+All measurements are repeated in turn, and the best run of each counts, because other programs on
+the machine can only slow a run down. Times are CPU seconds of this process, which runs on one
+core.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _RULES = Rules.preset("open_spiel_oh_hell", PLAYERS).replace(
 )
 
 Work = Callable[[float], tuple[int, float]]
-"""Works for about some seconds; returns how many decisions were made in how many CPU seconds."""
+"""Works for about the given seconds; returns the number of decisions and the CPU seconds."""
 
 
 @dataclass
 class Line:
-    """One measurement: its name, what it measures against, and the best rate so far."""
+    """One measurement: its key, its name, and the best rate so far."""
 
     key: str
     name: str
@@ -99,12 +99,12 @@ def aec_steps(env: Any, steps: int, sample: bool = False) -> int:
     """Plays random legal actions through an AEC environment for a number of steps.
 
     Args:
-        env: A PettingZoo environment whose observations hold an "action_mask".
-        steps: How many steps at least; the episode is played to its end.
-        sample: Choose by ``action_space.sample(mask)`` instead of ``mask.nonzero()``.
+        env: A PettingZoo environment whose observations contain an "action_mask".
+        steps: Smallest number of steps; the last episode is played to its end.
+        sample: Choose with ``action_space.sample(mask)`` instead of ``mask.nonzero()``.
 
     Returns:
-        How many steps were made.
+        Number of steps made.
     """
     done = 0
     draw = random.random
@@ -184,19 +184,19 @@ def _other_lines() -> Iterator[Line]:
             yield Line(name, f"PettingZoo {name}, env()", _classic(name, raw=False))
             yield Line(f"{name}_raw", f"PettingZoo {name}, raw_env()", _classic(name, raw=True))
         except ImportError as error:
-            typer.echo(f"PettingZoo {name} is left out: {error}", err=True)
+            typer.echo(f"PettingZoo {name} is skipped: {error}", err=True)
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A rate to reach, absolute or as a multiple of another line's."""
+    """A rate to reach, absolute or as a multiple of another line's rate."""
 
     line: str
     least: float
     times: str | None = None
 
     def met(self, rates: dict[str, float]) -> tuple[float, bool] | None:
-        """Returns what was reached and whether it is enough; None where a line is missing."""
+        """Returns the rate reached and whether it is enough; None if a line is missing."""
         if self.line not in rates or (self.times is not None and self.times not in rates):
             return None
         reached = rates[self.line] / (rates[self.times] if self.times else 1.0)
@@ -216,7 +216,7 @@ GOALS = (
 
 
 def first_game_seconds() -> float:
-    """Returns how long a fresh process takes to import, reset and play one game, caches warm."""
+    """Returns the time for a fresh process to import, reset and play a game, with warm caches."""
     code = (
         "import time; start = time.perf_counter()\n"
         "from ohhell_env import oh_hell_v0\n"
@@ -231,19 +231,19 @@ def first_game_seconds() -> float:
 
 
 def memory_per_table() -> int:
-    """Returns the bytes that one table of ``BatchedOhHell`` takes: record, view, mask, results."""
+    """Returns the bytes of one ``BatchedOhHell`` table: record, view, mask and results."""
     tables = BatchedOhHell(1, _RULES)
     results = tables.seats.itemsize + tables.rewards.nbytes + 2
     return GAME.itemsize + tables.observations.nbytes + tables.action_masks.nbytes + results
 
 
 def bench(
-    seconds: Annotated[float, typer.Option(help="CPU seconds of each run.")] = 0.1,
-    repeats: Annotated[int, typer.Option(min=1, help="Runs of each line; the best counts.")] = 30,
-    others: Annotated[bool, typer.Option(help="Measure OpenSpiel and the classics too.")] = True,
-    out: Annotated[Path | None, typer.Option(help="Write the figures there as JSON.")] = None,
+    seconds: Annotated[float, typer.Option(help="CPU seconds per run.")] = 0.1,
+    repeats: Annotated[int, typer.Option(min=1, help="Runs per line; the best counts.")] = 30,
+    others: Annotated[bool, typer.Option(help="Also measure OpenSpiel and PettingZoo.")] = True,
+    out: Annotated[Path | None, typer.Option(help="File for the figures, as JSON.")] = None,
 ) -> None:
-    """Measure speed here and beside other games."""
+    """Measures speed here and in other games."""
     warnings.simplefilter("ignore")
     lines = list(_lines(others))
     with typer.progressbar(range(repeats), label="measuring", file=sys.stderr) as rounds:
@@ -269,7 +269,7 @@ def bench(
 
 
 def goal_text(goal: Goal, rates: dict[str, float], names: dict[str, str]) -> str:
-    """Returns whether a goal was reached, in one line; ``names`` are those of the lines by key."""
+    """Returns in one line whether a goal was reached; ``names`` are the lines' names by key."""
     result = goal.met(rates)
     if result is None:
         return f"  not measured: {goal.line}{f' / {goal.times}' if goal.times else ''}"

@@ -1,4 +1,4 @@
-"""How fast PPO self-play and stock MaskablePPO learn here; part of ``make bench``."""
+"""Learning speed of PPO self-play and of stock MaskablePPO; part of ``make bench``."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _learner(changes: dict[str, object]) -> SelfPlayPPO:
 
 
 def _part(ppo: SelfPlayPPO, updates: bool) -> Callable[[], int]:
-    """Returns a rollout, with or without its update, that tells how many decisions it held."""
+    """Returns a function for one rollout, with or without update; it returns its decisions."""
     callback = CallbackList([])
     callback.init_callback(ppo)
     decisions = ppo.tables.num_columns * LAPS
@@ -72,7 +72,7 @@ def _work(part: Callable[[], int]) -> Work:
 
 
 def _stock() -> Callable[[], int]:
-    """Returns a rollout and an update of sb3-contrib's own PPO, one seat a table."""
+    """Returns a function for one rollout and update of sb3-contrib's own PPO, one seat a table."""
     tables = TableVecEnv(TABLES, opponents="heuristic", seed=1)
     model = MaskablePPO("MlpPolicy", tables, n_steps=32, batch_size=2048, n_epochs=4, seed=1)
 
@@ -85,7 +85,7 @@ def _stock() -> Callable[[], int]:
 
 
 def lines() -> Iterator[Line]:
-    """Yields what is measured, in learned decisions a second; for the tables, of all seats."""
+    """Yields the measurements, in learned decisions per second; for the tables, of all seats."""
     for key, (name, changes) in _MADE.items():
         ppo = _learner(changes)
         yield Line(f"{key}_collect", f"{name}, collection", _work(_part(ppo, updates=False)))
@@ -94,7 +94,7 @@ def lines() -> Iterator[Line]:
 
 
 def memory() -> str:
-    """Returns how much a rollout takes, in words."""
+    """Returns a text on the memory of a rollout."""
     ppo = _learner(_MADE["256"][1])
     arrays = [value for value in vars(ppo.rollout_buffer).values() if hasattr(value, "nbytes")]
     size, decisions = sum(array.nbytes for array in arrays), ppo.tables.num_columns * LAPS

@@ -1,7 +1,7 @@
-"""``make bench``: how fast training and tournaments are, and where errors come from.
+"""``make bench``: the speed of training and tournaments, and the sources of their errors.
 
-As in ``benchmarks.environment`` the best of several short runs counts, in CPU seconds of this
-process, which runs on one core with one thread.
+As in ``benchmarks.environment``, the best of several short runs counts. Times are CPU seconds of
+this process, which runs on one core with one thread.
 """
 
 from __future__ import annotations
@@ -71,24 +71,24 @@ GOALS = (Goal("heuristic_5", 100e3), Goal("networks_10", 1e3))
 
 
 def bench(
-    seconds: Annotated[float, typer.Option(help="Length of one run.")] = 1.0,
-    runs: Annotated[int, typer.Option(help="Runs of each; the best counts.")] = 5,
+    seconds: Annotated[float, typer.Option(help="Seconds per run.")] = 1.0,
+    runs: Annotated[int, typer.Option(help="Runs per line; the best counts.")] = 5,
     blocks: Annotated[int, typer.Option(help="Deal blocks for the errors.")] = 20_000,
 ) -> None:
-    """Measures training and tournaments, and where the width of their intervals comes from."""
+    """Measures training and tournaments, and the sources of their intervals' width."""
     from benchmarks import learning as bench_training
 
     use_one_thread()
     with keeping_global_rng():
         _measure(
-            "Training, one core, 4 players, whole schedule: decisions a second",
+            "Training, one core, 4 players, whole schedule: decisions per second",
             list(bench_training.lines()),
             bench_training.GOALS,
             seconds,
             runs,
         )
         print(f"  {bench_training.memory()}")
-    title = "\nTournament, one process, store not counted: deals a second"
+    title = "\nTournament, one process, without the store: deals per second"
     _measure(title, _lines(), GOALS, seconds, runs)
     print(f"\nStandard deviation of a block's difference, {blocks:,} blocks of 4 deals")
     for hand_size in (5, 10, None):
@@ -98,7 +98,7 @@ def bench(
 def _measure(
     title: str, lines: Sequence[Line], goals: Sequence[Goal], seconds: float, runs: int
 ) -> None:
-    """Measures some lines in turn and prints the best rate of each, and the goals."""
+    """Measures some lines in turn; prints the best rate of each, and the goals."""
     for line in lines:
         line.work(0.01)  # compiled, loaded
     for _ in range(runs):
@@ -113,7 +113,7 @@ def _measure(
 
 
 def _print_errors(hand_size: int | None, blocks: int) -> None:
-    """Prints what rotation saves for unlike and like players, and what a control variate would."""
+    """Prints the savings from rotation for unlike and like players, and from a control variate."""
     cards = "schedule" if hand_size is None else f"{hand_size} cards"
     for one, other in (("heuristic", "random"), ("first=random", "second=random")):
         results = run_tournament(
@@ -131,7 +131,7 @@ def _print_errors(hand_size: int | None, blocks: int) -> None:
 
 
 def _strength_of_deals(met: Any, hand_size: int | None, blocks: int) -> NDArray[np.float64]:
-    """Returns what a deal is like when heuristic players play it: (blocks, variates)."""
+    """Returns figures of each deal as heuristic players play it: (blocks, variates)."""
     results = run_tournament(
         ["one=heuristic", "two=heuristic"], rules=RULES, deals=blocks, seed=7, hand_size=hand_size
     )
@@ -145,7 +145,7 @@ def _strength_of_deals(met: Any, hand_size: int | None, blocks: int) -> NDArray[
 
 
 def _explained(values: NDArray[np.float64], variates: NDArray[np.float64]) -> float:
-    """Returns the share of the variance that a regression on the variates takes away."""
+    """Returns the share of the variance that a regression on the variates explains."""
     design = np.column_stack([np.ones(len(values)), variates])
     weights, *_ = np.linalg.lstsq(design, values)
     return 1.0 - float(np.var(values - design @ weights) / np.var(values))

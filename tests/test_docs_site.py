@@ -29,7 +29,7 @@ MODULES = (
     "ohhell_env",
     "ohhell_env.oh_hell_v0",
     "ohhell_env.pictures",
-    "agents",
+    "ohhell_agents",
     "ohhell_train.tournament",
     "ohhell_train.exact",
     "ohhell_train.bidding",

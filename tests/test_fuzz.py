@@ -187,7 +187,7 @@ def test_check_records_finds_a_record_of_another_game(monkeypatch: pytest.Monkey
     game = middle()
     check_records(game)
     monkeypatch.setattr(testing, "parse_game", lambda text: middle(4).record())
-    with pytest.raises(BrokenGameError, match="the text tells another game"):
+    with pytest.raises(BrokenGameError, match="the text is of another game"):
         check_records(game)
 
 

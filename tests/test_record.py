@@ -490,7 +490,7 @@ def test_a_page_does_not_take_the_place_of_its_record(
     (tmp_path / "other.json").symlink_to(path)
     for name in ("game.json", "other.json"):
         assert main(["replay", str(path), "--html", str(tmp_path / name)]) == 2
-        assert "is the record itself; name another file" in capsys.readouterr().err
+        assert "is the record itself; choose another file" in capsys.readouterr().err
     assert load_record(path) == record
 
 
@@ -583,7 +583,7 @@ def test_deal_seats_a_player_of_the_clone(capsys: Any) -> None:
         (["deal", "oh_hel"], "did you mean 'oh_hell'"),
         (["deal", "--players", "9"], "players must be 2 to 8"),
         (["deal", "--hand-size", "60"], "60"),
-        (["deal", "--hand-size", "3", "--game"], "--hand-size is for a single deal"),
+        (["deal", "--hand-size", "3", "--game"], "--hand-size applies to a single deal"),
         (["deal", "--seed", "-1"], "seed"),
         (["deal", "--player", "heuristik"], "did you mean 'heuristic'"),
         (["deal", "--player", "random", "--player", "random"], "give 1 name or 4"),

@@ -1,4 +1,4 @@
-"""Players of Oh Hell behind two doors: ``make`` by name, ``load`` from a file.
+"""Players of Oh Hell: ``make`` one by name, or ``load`` one from a file.
 
 >>> make("random", seed=7).kind
 'random'

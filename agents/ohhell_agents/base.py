@@ -1,8 +1,8 @@
-"""``Agent``: what every player of this package can do.
+"""``Agent``: the interface of every player in this package.
 
 A player answers from the view of one seat: the environment's own observation and action mask. It
-keeps no state between decisions (a vector holds the whole public history of its deal), so one
-object may sit at many tables at once; ``act_batch`` asks it about all of them in one call.
+keeps no state between decisions, because an observation contains the whole public history of its
+deal. So one object may sit at many tables, and ``act_batch`` asks it about all of them in one call.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ohhell_env.rules import Rules, RulesLike, as_rules
 Bytes = NDArray[np.int8]
 """Observations (B, L) or action masks (B, A)."""
 Words = NDArray[np.uint64]
-"""The chance of each decision (B,)."""
+"""One random number for each decision (B,)."""
 Actions = NDArray[np.int64]
 """Action codes (B,)."""
 
@@ -40,13 +40,13 @@ Actions = NDArray[np.int64]
 class Agent(abc.ABC):
     """A player of Oh Hell.
 
-    Subclasses implement ``choose``. Chance comes in as one random word per decision, drawn from
-    the agent's own generator, or handed in by a caller that wants the answer at a table to depend
-    on nothing but that table (a tournament).
+    Subclasses implement ``choose``. Randomness comes in as one random number per decision. The
+    agent's own generator draws it, or a caller passes it in to make the answer at a table depend
+    only on that table (a tournament does so).
 
     Args:
-        seed: Starts the agent's own random numbers; None: taken from the system. The global
-            generators are never used.
+        seed: Starts the agent's own random numbers; None: taken from the system. The agent never
+            uses global generators.
 
     Raises:
         RulesError: The seed is not a whole number from 0 to 2^64 - 1.
@@ -55,27 +55,27 @@ class Agent(abc.ABC):
     kind: ClassVar[str] = "agent"
     """Name of the type, as in ``ohhell_agents.make`` and in saved files."""
     engine_player: ClassVar[int | None] = None
-    """Number of this player inside the engine (``value/players.py``), if it lives there; all that
-    reckon have one number, and ``models`` of their own."""
+    """Number of this player inside the engine (``value/players.py``), if it exists there. All
+    players with values share one number, and have ``models`` of their own."""
 
     @property
     def layout_name(self) -> str:
-        """Layout of the observations that it wants to be shown, "default" or "universal"."""
+        """Layout of the observations that the agent reads, "default" or "universal"."""
         return "default"
 
     @property
     def one_by_one(self) -> bool:
-        """Whether it is asked one question at a time, because batches bring it nothing."""
+        """Whether to ask it one question at a time, because batches do not speed it up."""
         return False
 
     @property
     def needs_seat(self) -> bool:
-        """Whether ``begin`` must tell it the seat, before each decision if seats change."""
+        """Whether ``begin`` must set its seat, before each decision if seats change."""
         return False
 
     @property
     def fingerprint(self) -> str:
-        """What tells it from other players of its class; empty where the class says all."""
+        """Identifies the player among those of its class; empty if the class is enough."""
         return ""
 
     def __init__(self, seed: int | None = None) -> None:
@@ -89,20 +89,20 @@ class Agent(abc.ABC):
 
         Args:
             rules: The rules of the game.
-            seat: The agent's seat, or None for an agent that is asked about many tables.
+            seat: The agent's seat; None: the agent is asked about many tables.
 
         Raises:
             OhHellError: The agent cannot play these rules.
-            IllegalActionError: There is no such seat.
+            IllegalActionError: The seat does not exist.
         """
         rules = as_rules(rules)
         self.seat = _checked_seat(seat, rules)
         self.rules = rules
 
-    def close(self) -> None:  # noqa: B027 (no duty of a subclass)
-        """Gives back what the agent holds besides memory; may be called twice.
+    def close(self) -> None:  # noqa: B027 (subclasses need not implement it)
+        """Releases what the agent holds besides memory; you may call it twice.
 
-        ``begin`` makes it ready again. Most players hold nothing.
+        ``begin`` makes the agent ready again. Most players hold nothing.
         """
 
     def __enter__(self) -> Self:
@@ -120,8 +120,8 @@ class Agent(abc.ABC):
         Args:
             observation: The environment's ``{"observation": vector, "action_mask": mask}``, or the
                 vector alone.
-            info: The environment's info; its "action_mask" is used where the observation has none.
-            deterministic: Whether a player that weighs its actions takes the best one.
+            info: The environment's info; its "action_mask" is used if the observation has none.
+            deterministic: Whether a player with weighted actions takes the best one.
 
         Raises:
             IllegalActionError: As in ``act_batch``, or there is no mask.
@@ -140,15 +140,15 @@ class Agent(abc.ABC):
         """Returns the action codes (B,) of many decisions.
 
         Args:
-            observations: int8 (B, L), each the view of the seat to act; whole numbers of another
-                type are converted.
+            observations: int8 (B, L), each the view of the seat to act; whole numbers of other
+                types are converted.
             action_masks: int8 (B, A), 1 for each legal action, else 0; other types as above.
             deterministic: As in ``act``.
-            words: uint64 (B,), the chance of each decision; None: from the agent's generator.
+            words: uint64 (B,), one random number per decision; None: from the agent's generator.
 
         Raises:
-            IllegalActionError: In one of the masks nothing is legal, the shapes do not match, or
-                an argument holds other values than these.
+            IllegalActionError: A mask has no legal action, the shapes do not match, or an argument
+                has other values than these.
         """
         observations = _as_bytes("observations", observations, -128)
         action_masks = _as_bytes("action masks", action_masks, 0, 1)
@@ -157,7 +157,7 @@ class Agent(abc.ABC):
             words = self._random.integers(2**64, size=len(action_masks), dtype=np.uint64)
         elif not _are_words(words, len(action_masks)):
             raise IllegalActionError(
-                f"words: an array of {len(action_masks)} uint64 is wanted, one for each decision, "
+                f"words must be an array of {len(action_masks)} uint64, one for each decision; "
                 f"got {_named(words)}"
             )
         return self.choose(observations, action_masks, words, deterministic)
@@ -166,32 +166,32 @@ class Agent(abc.ABC):
     def choose(
         self, observations: Bytes, action_masks: Bytes, words: Words, deterministic: bool, /
     ) -> Actions:
-        """Returns the action codes (B,) of many decisions, whose arguments have been checked.
+        """Returns the action codes (B,) of many decisions, with checked arguments.
 
-        A row's answer may depend on that row of the arguments only.
+        A row's answer may depend only on that row of the arguments.
         """
 
     def save(self, path: AgentPath) -> None:
-        """Writes the agent to a file, whole or not at all."""
+        """Writes the agent to a file, completely or not at all."""
         state = {"type": self.kind, "format": STATE_FORMAT, "random": plain_state(self._random)}
         write_whole(as_path(path), json.dumps(state, indent=1, sort_keys=True) + "\n")
 
     @classmethod
     def load(cls, path: AgentPath) -> Self:
-        """Returns an agent of this class from its file; nothing in the file is run.
+        """Returns an agent of this class from its file; no code in the file runs.
 
         Raises:
-            CheckpointError: The file cannot be read or holds something else.
+            CheckpointError: The file cannot be read or contains something else.
         """
         state = read_state(path)
         if state.get("type") != cls.kind:
-            raise CheckpointError(f"{path}: holds a player of type {shown(state.get('type'))}")
+            raise CheckpointError(f"{path}: contains a player of type {shown(state.get('type'))}")
         agent = cls(seed=0)
         restore(agent._random, state.get("random"), path)
         return agent
 
     def reseeded(self, seed: int) -> Agent:
-        """Returns the same player with random numbers that start anew from a seed."""
+        """Returns the same player with random numbers from a new seed."""
         return type(self)(seed)
 
 
@@ -201,8 +201,8 @@ def _checked_seat(seat: Any, rules: Rules) -> int | None:
     number = whole_number(seat)
     if number is None or not 0 <= number < rules.players:
         raise IllegalActionError(
-            f"seat: 0 to {rules.players - 1} at this table, got {shown(seat)}; None is an agent "
-            "that is asked about many tables"
+            f"seat: 0 to {rules.players - 1} at this table, got {shown(seat)}; use None for an "
+            "agent that is asked about many tables"
         )
     return number
 
@@ -210,10 +210,10 @@ def _checked_seat(seat: Any, rules: Rules) -> int | None:
 def split_observation(
     observation: Any, info: Mapping[str, Any] | None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Returns vector and mask of one decision, wherever the environment put them.
+    """Returns the vector and the mask of one decision, from the observation or the info.
 
     Raises:
-        IllegalActionError: No mask in the observation nor in the info, or no arrays.
+        IllegalActionError: Neither has a mask, or a value is not an array.
     """
     mask = None
     if isinstance(observation, Mapping):
@@ -223,25 +223,25 @@ def split_observation(
         mask = info.get("action_mask")
     if mask is None or observation is None:
         raise IllegalActionError(
-            "act() needs a view and a mask: give it the environment's observation (a dict with "
+            "act() needs a view and a mask: pass the environment's observation (a dict with "
             '"observation" and "action_mask"), or the vector and an info with "action_mask"'
         )
     return _as_array("observation", observation), _as_array("action mask", mask)
 
 
 def _as_array(name: str, values: Any) -> NDArray[Any]:
-    """Returns an array of numbers, as NumPy understands what was handed over."""
+    """Returns an array of numbers, as NumPy converts the value."""
     try:
         array = np.asarray(values)
-    except Exception as error:  # ragged, or an object whose own conversion may raise anything
-        raise IllegalActionError(f"{name}: an array of int8 is wanted: {error}") from None
+    except Exception as error:  # ragged, or an object whose own conversion raises anything
+        raise IllegalActionError(f"{name} must be an array of int8: {error}") from None
     if array.dtype.kind not in "biuf":
-        raise IllegalActionError(f"{name}: an array of int8 is wanted, got {_named(array)}")
+        raise IllegalActionError(f"{name} must be an array of int8, got {_named(array)}")
     return array
 
 
 def _as_bytes(name: str, values: Any, least: int, most: int = 127) -> Bytes:
-    """Returns an array as int8; IllegalActionError where that would change or break a value."""
+    """Returns an array as int8; raises IllegalActionError if that would change a value."""
     array = _as_array(name, values)
     if array.dtype == np.int8 and (least, most) == (-128, 127):
         return array
@@ -251,8 +251,8 @@ def _as_bytes(name: str, values: Any, least: int, most: int = 127) -> Bytes:
     if not right.all():
         place = np.unravel_index(int(np.argmin(right)), array.shape)
         raise IllegalActionError(
-            f"{name}: whole numbers from {least} to {most} are wanted, got "
-            f"{shown(array[place].item())} at place {tuple(map(int, place))}"
+            f"{name} must be whole numbers from {least} to {most}, got "
+            f"{shown(array[place].item())} at index {tuple(map(int, place))}"
         )
     return array.astype(np.int8, copy=False)
 
@@ -272,17 +272,17 @@ def check_masks(observations: NDArray[Any], action_masks: NDArray[Any]) -> None:
     """Checks a batch of views.
 
     Raises:
-        IllegalActionError: Shapes that do not belong together, or a mask without a legal action.
+        IllegalActionError: The shapes do not match, or a mask has no legal action.
     """
     shapes = observations.ndim == action_masks.ndim == 2
     if not shapes or len(observations) != len(action_masks):
         raise IllegalActionError(
-            f"observations (B, L) and action masks (B, A) are wanted, got shapes "
+            f"expected observations (B, L) and action masks (B, A), got shapes "
             f"{observations.shape} and {action_masks.shape}"
         )
     legal = action_masks.any(axis=1)
     if not legal.all():
         raise IllegalActionError(
-            f"row {int(np.argmin(legal))}: no legal action in the mask; is it this seat's turn, "
-            "and is the game still on?"
+            f"row {int(np.argmin(legal))}: the mask has no legal action; is it this seat's turn, "
+            "and is the game still in progress?"
         )

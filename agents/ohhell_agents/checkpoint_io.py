@@ -1,8 +1,8 @@
 """The files of players: ``agent.json`` and ``weights.safetensors`` in a folder, or one JSON file.
 
-The JSON says what kind of player it is, what it was trained for and its shape; the weights are
-plain numbers. Nothing in either is ever run, so a stranger's checkpoint is safe to load: what does
-not fit is refused with a ``CheckpointError``. Folders are written whole or not at all.
+The JSON contains the kind of player, what it was trained for, and its shape; the weights are plain
+numbers. No code in either ever runs, so a stranger's checkpoint is safe to load: anything that does
+not fit raises ``CheckpointError``. Folders are written completely or not at all.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from ohhell_env.files import write_whole
 
 AgentPath = str | Path
 STATE_FORMAT = 1
-"""Version of the JSON files that players save themselves in."""
+"""Version of the JSON files of saved players."""
 _MAX_STATE = 1 << 20  # bytes; a saved player needs a few hundred
 FORMAT = "ohhell-agent"
 VERSION = 1
-"""Version of the format; another one is refused."""
+"""Version of the format; others are refused."""
 LEARNED = "learned"
 """The kind of a network fitted by PPO or by distillation: the only one that needs torch."""
 WHOLE, BIDS, CARDS = "both", "bids", "cards"
-"""What a player decides: everything, or one of the two parts of the game."""
+"""The decisions of a player: all, or one of the two parts of the game."""
 METADATA, WEIGHTS = "agent.json", "weights.safetensors"
 _HINT = f"; a checkpoint is a folder with {METADATA} and {WEIGHTS}"
 _MAX_METADATA = 1 << 20  # bytes; metadata needs a few thousand
-_MAX_HEADER = 1 << 16  # bytes that names and shapes of tensors may take
+_MAX_HEADER = 1 << 16  # largest size of tensor names and shapes, in bytes
 
 Weights = dict[str, NDArray[np.float32]]
 Sizes = Mapping[str, tuple[int, ...]]
@@ -46,89 +46,89 @@ Sizes = Mapping[str, tuple[int, ...]]
 
 
 def as_path(path: Any) -> Path:
-    """Returns the place of a saved player.
+    """Returns the path of a saved player.
 
     Raises:
-        CheckpointError: It is no path.
+        CheckpointError: The value is not a path.
     """
     if isinstance(path, str | Path) and str(path) and "\0" not in str(path):
         return Path(path)
     raise CheckpointError(
-        f"the place of a saved player is a path (a text or a pathlib.Path), got {shown(path)}"
+        f"a saved player needs a path (a string or a pathlib.Path), got {shown(path)}"
     )
 
 
 def is_there(path: Path) -> bool:
-    """Returns whether there is anything at a path; a name that cannot be is not there."""
+    """Returns whether a path exists; False if no file can have the name."""
     try:
         return path.exists()
-    except (OSError, ValueError):  # too long, forbidden, or a letter that no file name has
+    except (OSError, ValueError):  # too long, forbidden, or with a character no file name has
         return False
 
 
 def read_file(file: Path, limit: int, hint: str = "") -> bytes:
-    """Returns the content of a regular file, or a little more than ``limit`` bytes of it.
+    """Returns the content of a regular file, up to just over ``limit`` bytes.
 
     Args:
         file: The file.
-        limit: Bytes that it may have.
-        hint: What to add to the message if it cannot be read.
+        limit: Largest size in bytes.
+        hint: Added to the message if the file cannot be read.
 
     Raises:
-        CheckpointError: It cannot be read, or is a folder, a pipe or a device.
+        CheckpointError: The file cannot be read, or is a folder, a pipe or a device.
     """
     try:
         if file.exists() and not file.is_file():
-            raise CheckpointError(f"{shown_path(file)}: is not a file")
+            raise CheckpointError(f"{shown_path(file)}: not a regular file")
         with file.open("rb") as stream:
             return stream.read(limit + 1)
     except OSError as error:
         why = error.strerror or error
         raise CheckpointError(f"{shown_path(file)}: cannot be read: {why}{hint}") from None
     except UnicodeError:
-        raise CheckpointError(f"{shown_path(file)!r}: is no name that a file can have") from None
+        raise CheckpointError(f"{shown_path(file)!r}: not a possible file name") from None
 
 
 def read_state(path: AgentPath) -> dict[str, Any]:
     """Returns the content of a saved agent's JSON file.
 
     Raises:
-        CheckpointError: No such file, no JSON, too large, or of another format.
+        CheckpointError: The file is missing, not JSON, too large, or of another format.
     """
     content = read_file(as_path(path), _MAX_STATE)
     if len(content) > _MAX_STATE:
         raise CheckpointError(
-            f"{shown_path(path)}: is no saved player (more than {_MAX_STATE} bytes)"
+            f"{shown_path(path)}: not a saved player (more than {_MAX_STATE} bytes)"
         )
     try:
         state = json.loads(content)
     except (ValueError, RecursionError):
-        raise CheckpointError(f"{shown_path(path)}: is no saved player (not a JSON file)") from None
+        raise CheckpointError(f"{shown_path(path)}: not a saved player (not a JSON file)") from None
     if not isinstance(state, dict) or state.get("format") != STATE_FORMAT:
         raise CheckpointError(
-            f"{shown_path(path)}: is no player saved in format {STATE_FORMAT}; save it again "
+            f"{shown_path(path)}: not a player saved in format {STATE_FORMAT}; save it again "
             "with this version"
         )
     return state
 
 
 def plain_state(random: np.random.Generator) -> dict[str, Any]:
-    """Returns the state of a generator as numbers, lists and texts."""
+    """Returns the state of a generator as numbers, lists and strings."""
     state = random.bit_generator.state
     inner = {key: value.tolist() for key, value in state["state"].items()}
     return {**state, "state": inner, "buffer": state["buffer"].tolist()}
 
 
 def restore(random: np.random.Generator, plain: Any, path: AgentPath) -> None:
-    """Puts a saved state back, after a strict look: NumPy reads wherever "buffer_pos" points.
+    """Restores a saved state after a strict check: NumPy reads wherever "buffer_pos" points.
 
     Args:
         random: The generator, a Philox.
-        plain: What ``plain_state`` returned, or anything else that stood in a file.
+        plain: The result of ``plain_state``, or anything else from a file.
         path: The file, for the message.
 
     Raises:
-        CheckpointError: It is no state of such a generator.
+        CheckpointError: The value is not a state of such a generator.
     """
     try:
         restored = {
@@ -165,7 +165,7 @@ def _number(value: Any, most: int) -> int:
 
 
 def _tensors() -> Any:
-    """Returns the library ``safetensors``, which players without a checkpoint do without.
+    """Returns the library ``safetensors``; players without a checkpoint do not need it.
 
     Raises:
         CheckpointError: It is not installed.
@@ -174,13 +174,13 @@ def _tensors() -> Any:
         import safetensors.numpy
     except ModuleNotFoundError as error:
         raise CheckpointError(
-            f"the weights of players that learned need {error.name}: pip install safetensors"
+            f"the weights of trained players need {error.name}: pip install safetensors"
         ) from None
     return safetensors
 
 
 def digest_of(weights: Weights) -> str:
-    """Returns the SHA-256 of weights as they are saved."""
+    """Returns the SHA-256 of weights in their saved form."""
     return hashlib.sha256(_packed(weights)).hexdigest()
 
 
@@ -191,16 +191,16 @@ def _packed(weights: Weights) -> bytes:
 
 
 def write_folder(path: AgentPath, kind: str, about: Mapping[str, Any], weights: Weights) -> None:
-    """Writes a checkpoint whole or not at all; an older one at the same place is replaced.
+    """Writes a checkpoint completely or not at all; replaces an older one at the same path.
 
     Args:
         path: The folder.
-        kind: What kind of player it is, as in ``Agent.kind``.
-        about: What else is to be known of it: plain data.
-        weights: Its tensors by name.
+        kind: The kind of player, as in ``Agent.kind``.
+        about: Other metadata, as plain data.
+        weights: The tensors by name.
 
     Raises:
-        CheckpointError: At the place there is something that is no checkpoint.
+        CheckpointError: The path exists and is not a checkpoint.
     """
     packed = _packed(weights)
     digest = hashlib.sha256(packed).hexdigest()
@@ -211,19 +211,19 @@ def write_folder(path: AgentPath, kind: str, about: Mapping[str, Any], weights: 
 
 @contextlib.contextmanager
 def replacing(path: AgentPath) -> Iterator[Path]:
-    """Gives an empty folder to write a player into, and puts it at its place when that is done.
+    """Yields an empty folder to write a player into, and moves it to its path at the end.
 
-    An older player at that place is replaced; where writing fails, it stays.
+    It replaces an older player at that path. If writing fails, the older player stays.
 
     Args:
-        path: The place.
+        path: The final path.
 
     Raises:
-        CheckpointError: At the place there is something that is no checkpoint.
+        CheckpointError: The path exists and is not a checkpoint.
     """
     path = as_path(path)
     if path.exists() and not (path / METADATA).is_file():
-        raise CheckpointError(f"{path}: is there already and no checkpoint; choose another place")
+        raise CheckpointError(f"{path}: exists already and is not a checkpoint; use another path")
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.new-{os.getpid()}")
     shutil.rmtree(beside, ignore_errors=True)
@@ -236,12 +236,12 @@ def replacing(path: AgentPath) -> Iterator[Path]:
 
 
 def write_metadata(folder: Path, kind: str, about: Mapping[str, Any]) -> None:
-    """Writes what a player says about itself into its folder.
+    """Writes a player's metadata into its folder.
 
     Args:
         folder: The folder.
-        kind: What kind of player it is, as in ``Agent.kind``.
-        about: What else is to be known of it: plain data.
+        kind: The kind of player, as in ``Agent.kind``.
+        about: Other metadata, as plain data.
     """
     metadata = {
         "format": FORMAT,
@@ -254,7 +254,7 @@ def write_metadata(folder: Path, kind: str, about: Mapping[str, Any]) -> None:
 
 
 def _swap(beside: Path, path: Path) -> None:
-    """Puts a finished folder at its place; folders cannot be replaced in one move."""
+    """Moves a finished folder to its path; folders cannot be replaced in one step."""
     old = path.with_name(f".{path.name}.old-{os.getpid()}")
     shutil.rmtree(old, ignore_errors=True)
     if path.exists():
@@ -264,33 +264,33 @@ def _swap(beside: Path, path: Path) -> None:
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
-    """Returns what a checkpoint says about itself.
+    """Returns the metadata of a checkpoint.
 
     Raises:
-        CheckpointError: Not a checkpoint, broken, or of another version.
+        CheckpointError: The folder is not a checkpoint, broken, or of another version.
     """
     file = path / METADATA
     content = read_file(file, _MAX_METADATA, _HINT)
     if len(content) > _MAX_METADATA:
         raise CheckpointError(
-            f"{file}: larger than {_MAX_METADATA} bytes; it is no checkpoint's metadata"
+            f"{file}: larger than {_MAX_METADATA} bytes, so not the metadata of a checkpoint"
         )
     try:
         metadata = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"{file}: is not JSON ({type(error).__name__})") from None
+        raise CheckpointError(f"{file}: not JSON ({type(error).__name__})") from None
     if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
-        raise CheckpointError(f"{file}: does not describe a player (format {FORMAT!r} is wanted)")
+        raise CheckpointError(f"{file}: does not describe a player (expected format {FORMAT!r})")
     if metadata.get("version") != VERSION:
         raise CheckpointError(
-            f"{file}: is of version {shown(metadata.get('version'))}, this library reads version "
-            f"{VERSION}; train it anew, or use ohhell_env {shown(metadata.get('ohhell_env'))}"
+            f"{file}: has version {shown(metadata.get('version'))}, but this library reads version "
+            f"{VERSION}; train it again, or use ohhell_env {shown(metadata.get('ohhell_env'))}"
         )
     return metadata
 
 
 def kind_of(metadata: Mapping[str, Any]) -> Any:
-    """Returns what kind of player its metadata says that it is; the first ones did not."""
+    """Returns the kind of player in its metadata; the first checkpoints named none."""
     return metadata.get("kind", LEARNED)
 
 
@@ -299,28 +299,28 @@ def read_weights(path: Path, digest: Any, sizes: Sizes) -> Weights:
 
     Args:
         path: The folder.
-        digest: SHA-256 that its metadata names.
-        sizes: The tensors that are wanted.
+        digest: The SHA-256 in its metadata.
+        sizes: The expected tensors.
 
     Raises:
-        CheckpointError: They are missing, damaged, others, or not finite.
+        CheckpointError: The tensors are missing, damaged, different, or not finite.
     """
     file = path / WEIGHTS
     needed = 4 * sum(math.prod(size) for size in sizes.values())
     content = read_file(file, needed + _MAX_HEADER, _HINT)
     if not needed <= len(content) <= needed + _MAX_HEADER:
         raise CheckpointError(
-            f"{file}: of another size than the weights of the network in its {METADATA} ({needed} "
-            "bytes and a header)"
+            f"{file}: the size does not fit the network in its {METADATA} ({needed} bytes and a "
+            "header)"
         )
     if hashlib.sha256(content).hexdigest() != digest:
-        raise CheckpointError(f"{file}: is damaged, or belongs to another {METADATA}")
+        raise CheckpointError(f"{file}: damaged, or belongs to another {METADATA}")
     tensors = _tensors()
     try:
         weights = tensors.numpy.load(content)
     except (tensors.SafetensorError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(
-            f"{file}: holds no readable weights ({error}); tensors of float32 are wanted"
+            f"{file}: contains no readable weights ({error}); expected tensors of float32"
         ) from None
     _check_weights(file, weights, sizes)
     return weights
@@ -333,8 +333,8 @@ def _check_weights(file: Path, weights: Weights, sizes: Sizes) -> None:
     for name, value in weights.items():
         if value.dtype != np.float32 or value.shape != tuple(sizes[name]):
             raise CheckpointError(
-                f"{file}: {name} is {value.dtype} of shape {value.shape}, float32 of shape "
-                f"{tuple(sizes[name])} is wanted"
+                f"{file}: {name} is {value.dtype} of shape {value.shape}; expected float32 of "
+                f"shape {tuple(sizes[name])}"
             )
         if not np.isfinite(value).all():
-            raise CheckpointError(f"{file}: {name} holds values that are not finite numbers")
+            raise CheckpointError(f"{file}: {name} contains values that are not finite numbers")

@@ -1,7 +1,7 @@
-"""The heuristic player plus advantage nets: learned values are added to its expected points.
+"""The heuristic player plus advantage nets, which add trained values to its expected points.
 
-It is trained by counterfactual self-play (``ohhell fit``) and lives in the engine: it
-plays every variant, number of players and hand size, at some microseconds a decision.
+Counterfactual self-play trains it (``ohhell fit``). It runs inside the engine, and plays every
+variant, number of players and hand size in a few microseconds per decision.
 """
 
 from __future__ import annotations
@@ -28,22 +28,21 @@ from ohhell_env.engine.layout import Rows
 from ohhell_env.errors import CheckpointError, shown
 
 INPUTS = "reckoning-1"
-"""Name of the features that the networks read; when ``slots.py`` or a writer of features changes,
-so must it."""
+"""Name of the networks' features; change it when ``slots.py`` or a writer of features changes."""
 _SIZES = {tensor: MODELS[name].shape for tensor, name in TENSORS.items()}
 _LARGEST_INPUT = 1e6
-"""No input of the networks comes near: most are shares and counts."""
+"""No input of the networks comes near this: most are shares and counts."""
 _OVERFLOW = float(np.finfo(np.float32).max)
 _MOST_CHANCE = _OVERFLOW**0.5
-"""The chances of cards square what their network says."""
+"""Largest output of the networks behind cards' probabilities, which are its squares."""
 
 
 class CounterfactualAgent(HeuristicAgent):
-    """Plays what its values and advantages say is best; leaves nothing to chance.
+    """Takes the action with the best value and advantage; uses no randomness.
 
     Args:
         models: ``MODELS`` row with advantage nets.
-        about: What it was trained for and how, plain data for its card.
+        about: The rules and the method of its training, as plain data for its model card.
         seed: As for every agent.
     """
 
@@ -57,16 +56,16 @@ class CounterfactualAgent(HeuristicAgent):
         self.about = dict(about or {})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Takes over what was pickled; pickles forget that arrays are read-only.
+        """Restores a pickled player; pickles forget that arrays are read-only.
 
-        Compiled functions tell read-only arrays from others, and would be compiled once more.
+        Compiled functions distinguish read-only arrays, and would be compiled again for others.
         """
         vars(self).update(state)
         self._models.flags.writeable = False
 
     @property
     def models(self) -> Rows:
-        """Its networks: a ``MODELS`` row."""
+        """The player's networks: a ``MODELS`` row."""
         return self._models
 
     @property
@@ -75,29 +74,29 @@ class CounterfactualAgent(HeuristicAgent):
         return f"sha256:{digest_of(_weights_of(self._models))}"
 
     def save(self, path: AgentPath) -> None:
-        """Writes the player as a folder, whole or not at all."""
+        """Writes the player as a folder, completely or not at all."""
         about = {"inputs": INPUTS, "trained": self.about}
         write_folder(path, self.kind, about, _weights_of(self._models))
 
     @classmethod
     def load(cls, path: AgentPath, seed: int | None = None) -> Self:
-        """Returns the player of a folder; nothing in its files is run.
+        """Returns the player of a folder; no code in its files runs.
 
         Raises:
-            CheckpointError: Not such a player, broken, of another version, or with weights so large
-                that what its networks say is no number.
+            CheckpointError: The folder has no such player, or one that is broken, of another
+                version, or with weights so large that its networks can overflow.
         """
         path = as_path(path)
         card = read_metadata(path)
         if kind_of(card) != cls.kind:
             raise CheckpointError(
-                f"{path / METADATA}: a player of kind {shown(kind_of(card))}, "
-                f"{cls.kind!r} is wanted"
+                f"{path / METADATA}: contains a player of kind {shown(kind_of(card))}; expected "
+                f"{cls.kind!r}"
             )
         if card.get("inputs") != INPUTS:
             raise CheckpointError(
-                f"{path / METADATA}: its networks read {shown(card.get('inputs'))}, this "
-                f"library makes {INPUTS!r}; train it anew"
+                f"{path / METADATA}: the networks read features {shown(card.get('inputs'))}, but "
+                f"this version computes {INPUTS!r}; train the player again"
             )
         about = card.get("trained")
         weights = read_weights(path, card.get("weights_sha256"), _SIZES)
@@ -110,14 +109,14 @@ def _weights_of(models: Rows) -> Weights:
 
 
 def _check_bounds(path: AgentPath, weights: Weights) -> None:
-    """Refuses weights with which a network's sums can leave the range of a float32.
+    """Refuses weights with which a network's sums can exceed the range of a float32.
 
-    The engine does not look again: of sums that are no numbers none is the best, so the player
-    would bid 0 whatever it held. What is checked is the largest sum that is possible at all.
+    The engine does not check again: if sums are not numbers, none is the best, and the player would
+    always bid 0. The check uses the largest sum that is possible at all.
     """
     most = {name: np.abs(value).astype(np.float64) for name, value in weights.items()}
     seen = _LARGEST_INPUT
-    bounds: list[tuple[str, float, float]] = []  # of what, the largest sum, its limit
+    bounds: list[tuple[str, float, float]] = []  # network, largest sum, its limit
     for name in ("card", "bid"):
         choice, number = most[f"{name}_choice"].sum(axis=0), most[f"{name}_number"].max(axis=0)
         base = most[f"{name}_situation"].sum(axis=0) * seen + most[f"{name}_table"].sum(axis=0)
@@ -134,8 +133,8 @@ def _check_bounds(path: AgentPath, weights: Weights) -> None:
     for name, largest, limit in bounds:
         if not largest < limit:
             raise CheckpointError(
-                f"{path}: its weights are so large that its {name} can leave what a float32 holds; "
-                "they are broken: load another checkpoint, or train it anew"
+                f"{path}: the weights are so large that its {name} can overflow a float32, so they "
+                "are broken; load another checkpoint, or train the player again"
             )
 
 

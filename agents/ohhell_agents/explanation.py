@@ -1,7 +1,7 @@
-"""What a player thought at a decision: plain data, and a text for people.
+"""A player's thoughts at a decision, as plain data and as text.
 
-What people are shown of an action is how far it is behind the best choice. That is right for every
-player: the numbers of a player that has learned are right as differences alone.
+The text shows how far each action is behind the best choice. That number is right for every player,
+while the values of a trained player are right only as differences.
 """
 
 from __future__ import annotations
@@ -20,64 +20,64 @@ from ohhell_env.engine.layout import Rows
 from ohhell_env.rules import Rules
 
 _SHOWN = 0.005
-"""Numbers of tricks that are rarer are left out of the text."""
+"""Numbers of tricks with a smaller share are left out of the text."""
 POINTS, WINS, TRIES = "points", "share of the win", "tries"
-"""Units of differences; another is "points less 0.25 of the others' mean"."""
+"""Units of differences; another is, for example, "points less 0.25 of the others' mean"."""
 
 Ends = tuple[float, float]
-"""The least and the most that something can be."""
+"""The least and the greatest possible value."""
 
 
 @dataclass(frozen=True)
 class Thought:
-    """What speaks for one legal action."""
+    """The thoughts on one legal action."""
 
     action: int
-    """Its code."""
+    """Action code."""
     name: str
     """A card ("TH") or a bid ("bid 3")."""
     difference: float | None
-    """The number that decided, less that of the action taken: 0.0 for that one, 0.0 or less for
-    the others; in the unit that ``Explanation.unit`` names, never more than the deal can still make
-    of it. None: the action was not weighed."""
+    """The number that decided, less that of the action taken: 0.0 for that action, 0.0 or less for
+    the others. It is in the unit of ``Explanation.unit``, and never exceeds what the deal can still
+    make of it. None: the action was not weighed."""
     difference_error: float | None
-    """Standard error of the difference, in the same unit; None: there is none."""
+    """Standard error of the difference, in the same unit; None: unknown."""
     value: float | None
-    """What is expected after it, in the unit of ``Explanation.objective``: the mean of the deals
-    played out, or the expected points of the heuristic player. None: no deal was played out, or the
-    player knows differences alone."""
+    """Expectation after the action, in the unit of ``Explanation.objective``: the mean of the deals
+    played out, or the heuristic player's expected points. None: no deal was played out, or the
+    player knows only differences."""
     error: float | None
     """Standard error of ``value``; None: fewer than two deals were played out."""
     visits: int
-    """Deals played out after it."""
+    """Deals played out after the action."""
     tricks: tuple[float, ...]
-    """Share of these deals in which the seat won 0, 1, ... tricks in all."""
+    """Share of these deals in which the seat won 0, 1, ... tricks in total."""
     same_as: str | None = None
-    """The card that was tried in its place, because the two are as good as each other."""
+    """The card that was tried instead, because the two are equally good."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What speaks for each legal action, and which one was taken."""
+    """The thoughts on all legal actions, and the action taken."""
 
     chosen: int
     """Code of the action that ``act`` returns."""
     chosen_name: str
     method: str
-    """"flat", "tree", "none" where nothing was searched, "reckoned" by a player that does not
+    """"flat" or "tree"; "none" if nothing was searched; "reckoned" for a player that does not
     search."""
     objective: str
-    """What ``Thought.value`` is: own "points" of the deal; "relative", own points less a part of
-    the others' mean; "win", the share of the win in the game."""
+    """Meaning of ``Thought.value``: "points", the seat's points of the deal; "relative", these less
+    a share of the others' mean; "win", the share of the win in the game."""
     unit: str
-    """What ``Thought.difference`` is counted in: "points", "points less 0.25 of the others' mean",
-    "share of the win", or "tries" (how often a tree search took an action)."""
+    """Unit of ``Thought.difference``: "points", "points less 0.25 of the others' mean", "share of
+    the win", or "tries" (how often a tree search took an action)."""
     worlds: int
-    """Worlds, or iterations of a tree, that were looked at."""
+    """Number of worlds searched, or of iterations of a tree."""
     thoughts: tuple[Thought, ...]
     """One for each legal action, the best first."""
     notes: tuple[str, ...] = ()
-    """What else is to be known: why nothing was searched, how the numbers came about."""
+    """Further remarks: why nothing was searched, how the numbers arose."""
 
     def to_dict(self) -> dict[str, Any]:
         """Returns everything as plain data, ready for JSON."""
@@ -91,7 +91,7 @@ class Explanation:
         return "\n".join(lines)
 
     def _heading(self) -> str:
-        """Returns what the numbers are."""
+        """Returns the heading: the unit of the numbers, and the search."""
         if self.method == "none":
             return "not searched"
         told = f"{self.unit} behind the best choice"
@@ -121,7 +121,7 @@ class Explanation:
 
 
 def difference_text(difference: float, unit: str) -> str:
-    """Returns a difference as people read it: "-1.32", "0.00"; never minus zero.
+    """Returns a difference as text: "-1.32", "0.00"; never minus zero.
 
     Args:
         difference: 0.0 or less.
@@ -135,8 +135,8 @@ def payable(row: Any, points: NDArray[np.int32], legal: Sequence[int]) -> dict[i
     """Returns the fewest and the most points that the deal can still pay, by action.
 
     Args:
-        row: ``GAME`` record of a view, the seat to act being ``seat``.
-        points: (hand size, bid, tricks won), what a deal pays.
+        row: ``GAME`` record of a view; ``seat`` is the seat to act.
+        points: Points of a deal, by (hand size, bid, tricks won).
         legal: Codes of the actions.
     """
     size, seat = int(row["hand_size"]), int(row["seat"])
@@ -153,7 +153,7 @@ def payable(row: Any, points: NDArray[np.int32], legal: Sequence[int]) -> dict[i
 
 
 def clipped(points: float, ends: Ends) -> float:
-    """Returns points within their ends: what breaks ties puts some a thousandth outside."""
+    """Returns points within their limits; tie-breaks can put them a thousandth outside."""
     return min(max(float(points), ends[0]), ends[1])
 
 
@@ -170,27 +170,27 @@ def explain_search(
     unit: str,
     notes: Sequence[str],
 ) -> Explanation:
-    """Returns the explanation of a decision that was searched.
+    """Returns the explanation of a searched decision.
 
     Args:
         stats: ``ROOT_STATS`` row of the search.
         gaps: By place in the statistics, how far each action is behind the one taken, in ``unit``,
-            0 or more; NaN where it was not weighed.
-        errors: Standard errors of these; NaN where there is none.
+            0 or more; NaN if it was not weighed.
+        errors: Standard errors of the gaps; NaN if unknown.
         rules: The rules.
         legal: Codes of all legal actions.
         chosen: Code of the action taken.
         ends: The least and the most that each action can bring, in ``unit``; empty: no limits.
         method: "flat", "tree" or "none".
-        objective: What the values are.
-        unit: What the differences are.
-        notes: What else is to be known.
+        objective: Meaning of the values.
+        unit: Unit of the differences.
+        notes: Further remarks.
     """
     told = stats[0]
     tried = {int(told["actions"][place]): place for place in range(int(told["count"]))}
     thoughts: list[Thought] = []
     for action in legal:
-        # of cards that are as good as each other, the lowest one stands for all
+        # Of equally good cards, the lowest one stands for all.
         stands = action if action in tried else max((a for a in tried if a < action), default=None)
         if stands is None:
             thoughts.append(Thought(action, _name(action, rules), None, None, None, None, 0, ()))
@@ -226,16 +226,16 @@ def explain_values(
     calibrated: bool,
     notes: Sequence[str] = (),
 ) -> Explanation:
-    """Returns the explanation of a decision that was reckoned, not searched.
+    """Returns the explanation of a decision made from values, without search.
 
     Args:
-        values: What decided, in points, by code; an action that is not there was not weighed.
+        values: The values that decided, in points, by code; other actions were not weighed.
         rules: The rules.
         legal: Codes of all legal actions.
         chosen: Code of the action taken.
         ends: The fewest and the most points that each action can bring.
         calibrated: Whether the values are expected points; False: only differences count.
-        notes: What else is to be known.
+        notes: Further remarks.
     """
     thoughts: list[Thought] = []
     for action in legal:
@@ -259,7 +259,7 @@ def explain_values(
 
 
 def _limited(difference: float, action: int, chosen: int, ends: Mapping[int, Ends]) -> float:
-    """Returns a difference to the action taken as far as the deal can make it come true."""
+    """Returns a difference, limited to what the deal can still cost."""
     least = ends[action][0] - ends[chosen][1] if ends else -math.inf
     return min(max(difference, least), 0.0) + 0.0  # never minus zero
 

@@ -1,4 +1,4 @@
-"""``heuristic``: a club player; its decisions are made by ``policy.py``."""
+"""``heuristic``: a club player; ``value/policy.py`` makes its decisions."""
 
 # pyright: reportAttributeAccessIssue=false
 from __future__ import annotations
@@ -34,9 +34,9 @@ _BID = int(Phase.BID)
 
 
 class HeuristicAgent(Agent):
-    """Bids the most expected points, plays for its bid; needs no training and no chance.
+    """Bids for the most expected points and plays for its bid; needs no training or randomness.
 
-    It must know the rules (the scoring above all): call ``begin`` first.
+    The player must know the rules, above all the scoring: call ``begin`` first.
 
     >>> from ohhell_env import BatchedOhHell
     >>> tables = BatchedOhHell(2, "oh_hell", seed=1)
@@ -56,7 +56,7 @@ class HeuristicAgent(Agent):
 
     @property
     def models(self) -> Rows:
-        """Its networks: a ``MODELS`` row."""
+        """The player's networks: a ``MODELS`` row."""
         return fitted()
 
     def begin(self, rules: RulesLike, seat: int | None = None) -> None:
@@ -96,13 +96,13 @@ class HeuristicAgent(Agent):
     ) -> Explanation:
         """Returns how far each legal action is behind the best one, and what ``act`` would do.
 
-        The heuristic player's values are expected points. Those of a player that corrects them are
-        right as differences alone, so that it has none.
+        The heuristic player's values are expected points. A player that corrects them reports no
+        values, because its own are right only as differences.
 
         Args:
             observation: As in ``act``.
             info: As in ``act``.
-            word: Not used: this player leaves nothing to chance.
+            word: Not used; this player is deterministic.
 
         Raises:
             IllegalActionError: As in ``act``.
@@ -121,7 +121,7 @@ class HeuristicAgent(Agent):
         missed = [code for code in legal if not fewest <= code - BID_BASE <= most]
         missed = [code for code in missed if values[code] > values[action]]
         if action >= BID_BASE and missed and fewest <= action - BID_BASE <= most:
-            values[missed] = np.nan  # ruled out, whatever they are worth
+            values[missed] = np.nan  # ruled out, whatever their values
             if fewest:
                 notes.append(f"at least {phrases.count(fewest, 'trick')} for certain: no lower bid")
             else:
@@ -135,7 +135,7 @@ class HeuristicAgent(Agent):
         return explain_values(weighed, self.rules, legal, action, ends, calibrated, notes)
 
     def _rules_for(self, size: int) -> Rows:
-        """Returns the rules of a hand size; one outside the schedule has points of its own."""
+        """Returns the rules for a hand size; one outside the schedule has points of its own."""
         if self._scheduled[size]:
             return self._compiled
         assert self.rules is not None
@@ -145,14 +145,14 @@ class HeuristicAgent(Agent):
         reader = self._readers.get(length)
         if reader is None:
             raise IllegalActionError(
-                f"observations of {length} values are no view under the rules of begin(): "
+                f"observations of {length} values do not fit the rules of begin(): expected "
                 + " or ".join(f"{size} ({r.name})" for size, r in self._readers.items())
             )
         return reader
 
 
 class _Reader:
-    """Where things stand in the observations of one layout."""
+    """The places of values in the observations of one layout."""
 
     def __init__(self, layout: Layout) -> None:
         self.name = layout.name
@@ -162,10 +162,10 @@ class _Reader:
         self.card_width = layout.card_width
 
     def check(self, views: Bytes, players: int) -> None:
-        """Refuses views that the engine's arrays have no room for, since it does not look again.
+        """Refuses views that do not fit the engine's arrays, since the engine does not check.
 
         Raises:
-            IllegalActionError: A view that no table of these players can show.
+            IllegalActionError: No table of this number of players can show the view.
         """
 
         def part(name: str, width: int | None = None) -> Bytes:
@@ -186,21 +186,21 @@ class _Reader:
         right &= np.count_nonzero(part("dealer", players), axis=1) == 1
         playing = part("phase")[:, 1] != 0
         right &= ~playing | (np.count_nonzero(part("leader", players), axis=1) == 1)
-        if "rules" in self.places:  # its first value is the number of players
+        if "rules" in self.places:  # the first value is the number of players
             right &= part("rules")[:, 0] == players
         if not right.all():
             raise IllegalActionError(
-                f"observation {int(np.argmin(right))} of the batch is no view of a table of "
+                f"observation {int(np.argmin(right))} of the batch is not a view of a table of "
                 f"{players} players"
             )
 
 
 @entry
 def _weigh(view, mask, sections, rules, models, scratch, values):
-    """Writes the points of each action of a view, at its code.
+    """Writes each action's points at its code.
 
     Returns:
-        In the bidding the fewest and the most tricks that are possible, else 0 and 0.
+        In the bidding, bounds of the tricks that the hand can win; else 0 and 0.
     """
     row = scratch[0]
     view_to_row(view, mask, sections[0], rules[0], row)

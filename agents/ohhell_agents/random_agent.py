@@ -12,7 +12,7 @@ from ohhell_env.engine.caching import entry
 
 
 class RandomAgent(Agent):
-    """Plays any legal action, each with the same chance.
+    """Plays any legal action, all with the same probability.
 
     >>> import numpy as np
     >>> mask = np.array([[0, 1, 1, 0]], np.int8)

@@ -1,4 +1,4 @@
-"""``make``: players by name, and the kinds that ``loading.load`` knows.
+"""``make``: players by name, and the kinds of saved players for ``loading.load``.
 
 >>> make("random", seed=7).kind
 'random'
@@ -31,7 +31,7 @@ AGENTS: dict[str, type[Agent]] = {
     "heuristic": HeuristicAgent,
     "search": SearchAgent,
 }
-"""The players that have a name."""
+"""The players with a name of their own."""
 
 PROCESS = "process:"
 SEARCH = "search"
@@ -50,13 +50,13 @@ def make(spec: str | Path, seed: int | None = None, **settings: Any) -> Agent:
             then runs), or a program with its arguments ("process:./my_bot --level 3",
             "process:time_limit_ms=2000:./my_bot --level 3").
         seed: Starts the player's own random numbers; None: taken from the system.
-        settings: Of a program: ``time_limit_ms`` and ``start_limit_ms``, see ``ProcessAgent``;
-            of "search": see ``SearchSettings``. They may stand in the spec, too.
+        settings: For a program: ``time_limit_ms`` and ``start_limit_ms``, see ``ProcessAgent``;
+            for "search": see ``SearchSettings``. You may write them in the spec instead.
 
     Raises:
-        OhHellError: No such player (the nearest name is offered) and no such file, or settings that
-            it does not have.
-        CheckpointError: A file that holds no player, or a part of one.
+        OhHellError: No player and no file has this name (the message offers the nearest name), or
+            the player does not have these settings.
+        CheckpointError: The file contains no player, or only one part of a player.
     """
     return _make(spec, seed, settings, load)
 
@@ -79,7 +79,7 @@ def _make(
         return SearchAgent(seed, read_search_settings(text, settings))
     if settings:
         raise OhHellError(
-            f"player {shown(name)} has no setting {shown(next(iter(settings)))}: it has none"
+            f"player {shown(name)} has no setting {shown(next(iter(settings)))}: it has no settings"
         )
     if name.startswith(TWO_PARTS):
         return _make_parts(name.removeprefix(TWO_PARTS), seed)
@@ -99,7 +99,7 @@ def _make(
 
 
 def _make_parts(text: str, seed: int | None) -> TwoPartAgent:
-    """Returns a player of two parts, each made by its name."""
+    """Returns a player of two parts, making each part by its name."""
     names = read_parts(text)
     made: dict[str, Agent] = {}
     try:
@@ -113,12 +113,12 @@ def _make_parts(text: str, seed: int | None) -> TwoPartAgent:
 
 
 def _load_learned(path: AgentPath, seed: int | None) -> Agent:
-    """Returns a player that is a torch network; torch is imported for it alone."""
+    """Returns a player that is a torch network; nothing else here imports torch."""
     try:
         from ohhell_agents.nn.agent import LearnedAgent
     except ModuleNotFoundError as error:
         raise CheckpointError(
-            f"{shown_path(path)}: a player that is a torch network {what_is_missing(error)}"
+            f"{shown_path(path)}: a torch network {what_is_missing(error)}"
         ) from None
     return LearnedAgent.load(path, seed=seed)
 

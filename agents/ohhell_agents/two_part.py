@@ -1,9 +1,9 @@
-"""``parts:``: a player of two parts, of which one bids and the other plays the cards.
+"""``parts:``: a player of two parts, one that bids and one that plays the cards.
 
-Each part is a player of its own, and is asked for its own decisions only. Saved, the two lie in one
-folder, each as it saves itself, so the folder can be moved and needs nothing else::
+Each part is a player of its own, and is asked only for its own decisions. A saved pair is one
+folder with both parts, each as it saves itself, so you can move the folder and need nothing else::
 
-    two/agent.json     who the parts are
+    two/agent.json     the parts' identities
     two/bids  cards    each a checkpoint's folder, or the file of a saved player
 """
 
@@ -46,20 +46,20 @@ from ohhell_env.rules import Rules, RulesLike
 PREFIX = "parts:"
 PARTS = (BIDS, CARDS)
 _NEXT = re.compile(r"(bids|cards)=")
-_LONGEST = 1000  # letters of a name that is read from a file
+_LONGEST = 1000  # characters of a name read from a file
 _DOES = {BIDS: "bids", CARDS: "plays the cards"}
 _USAGE = (
-    f"{PREFIX}bids=PLAYER,cards=PLAYER names both parts, once each; a name that has ',bids=' or "
-    f"',cards=' in it stands in square brackets: {PREFIX}bids=heuristic,"
+    f"write {PREFIX}bids=PLAYER,cards=PLAYER, with each part once; put a name that contains "
+    f"',bids=' or ',cards=' in square brackets: {PREFIX}bids=heuristic,"
     "cards=[search:worlds=20,bids=policy]"
 )
 
 
 def read_parts(text: str) -> dict[str, str]:
-    """Returns the names of both parts from what stands after ``parts:``.
+    """Returns the names of both parts in the text after ``parts:``.
 
-    A name ends where ``,bids=`` or ``,cards=`` begins the other part, so it may hold commas and
-    equal signs. One that holds such a beginning itself stands in square brackets.
+    A name ends where ``,bids=`` or ``,cards=`` begins the other part, so it may contain commas and
+    equal signs. A name that contains one of these itself is in square brackets.
 
     >>> read_parts("bids=search:worlds=20,inference=false,cards=zoo:universal")
     {'bids': 'search:worlds=20,inference=false', 'cards': 'zoo:universal'}
@@ -67,7 +67,7 @@ def read_parts(text: str) -> dict[str, str]:
     {'cards': 'search:worlds=20,bids=policy', 'bids': 'heuristic'}
 
     Args:
-        text: Such as ``bids=heuristic,cards=zoo:universal``.
+        text: For example ``bids=heuristic,cards=zoo:universal``.
 
     Raises:
         OhHellError: A part is missing, given twice or empty, or brackets do not match.
@@ -77,7 +77,7 @@ def read_parts(text: str) -> dict[str, str]:
     while place <= len(text) and len(found) < 3:
         begins = _NEXT.match(text, place)
         if begins is None:
-            raise _misread(text, f"a part is wanted at {shown(text[place:])}")
+            raise _misread(text, f"expected a part at {shown(text[place:])}")
         part = begins[1]
         end = _end_of(text, begins.end())
         name = text[begins.end() : end]
@@ -96,7 +96,7 @@ def read_parts(text: str) -> dict[str, str]:
 
 
 def _end_of(text: str, start: int) -> int:
-    """Returns where the name that begins at ``start`` ends: at a comma, or with the text."""
+    """Returns the end of the name that begins at ``start``: a comma, or the end of the text."""
     if not text.startswith("[", start):
         following = re.compile(f",{_NEXT.pattern}").search(text, start)
         return len(text) if following is None else following.start()
@@ -105,7 +105,7 @@ def _end_of(text: str, start: int) -> int:
         depth += (text[place] == "[") - (text[place] == "]")
         if depth == 0:
             if text[place + 1 : place + 2] not in ("", ","):
-                raise _misread(text, f"a comma is wanted at {shown(text[place + 1 :])}")
+                raise _misread(text, f"expected a comma at {shown(text[place + 1 :])}")
             return place + 1
     raise _misread(text, "a square bracket is not closed")
 
@@ -118,11 +118,11 @@ class TwoPartAgent(Agent):
     """Asks one player for its bids and another for its cards.
 
     Args:
-        bids: The player that bids. Of a player of two parts, the part that bids is taken.
-        cards: The player that plays the cards, or whose part does.
-        seed: As for every agent. The parts get the chance of each decision from here.
-        names: What the parts are called where the player is described, by "bids" and "cards": the
-            names that they were made by. None: they have no names.
+        bids: The player that bids. If it has two parts, its bidding part is taken.
+        cards: The player that plays the cards. If it has two parts, its card-playing part is taken.
+        seed: As for every agent. The parts get their random numbers from here.
+        names: Names of the parts in descriptions, by "bids" and "cards": the names that they were
+            made by. None: they have no names.
     """
 
     kind: ClassVar[str] = "two_parts"
@@ -149,9 +149,9 @@ class TwoPartAgent(Agent):
 
     @property
     def layout_name(self) -> str:
-        """Layout that it wants to be shown: "universal" where one of its parts reads that.
+        """Layout of its observations: "universal" if one of its parts reads that.
 
-        A part that reads the default one is shown it, read out of the universal one.
+        A part that reads the default layout gets that one, extracted from the universal one.
         """
         names = {part.layout_name for part in self.parts.values()}
         return "universal" if "universal" in names else "default"
@@ -163,7 +163,7 @@ class TwoPartAgent(Agent):
 
     @property
     def needs_seat(self) -> bool:
-        """Whether one of its parts must be told the seat."""
+        """Whether one of its parts must know its seat."""
         return self._some("needs_seat")
 
     @property
@@ -177,13 +177,13 @@ class TwoPartAgent(Agent):
         return " + ".join(f"{part} {_identity(each)}" for part, each in self.parts.items())
 
     def begin(self, rules: RulesLike, seat: int | None = None) -> None:
-        """Takes a seat at a table, both parts of it; see ``Agent.begin``."""
+        """Takes a seat at a table with both parts; see ``Agent.begin``."""
         super().begin(rules, seat)
         for part in self.parts.values():
             part.begin(rules, seat)
 
     def close(self) -> None:
-        """Closes both parts, the second one also where the first raises."""
+        """Closes both parts, the second one even if the first raises."""
         with contextlib.ExitStack() as both:
             for part in reversed(self.parts.values()):
                 both.callback(part.close)
@@ -194,7 +194,7 @@ class TwoPartAgent(Agent):
         """Returns the action codes (B,); see ``Agent.choose``.
 
         Raises:
-            IllegalActionError: A part answers something that is no array of whole numbers.
+            IllegalActionError: A part's answer is not an array of whole numbers.
         """
         bidding = np.asarray(action_masks[:, BID_BASE:].any(axis=1))
         actions = np.empty(len(action_masks), np.int64)
@@ -203,8 +203,8 @@ class TwoPartAgent(Agent):
             if not len(rows):
                 continue
             part = self.parts[name]
-            # Matrix products can depend on how many rows they have. So that an answer depends on
-            # its own row alone, networks are asked as many questions as there are in the batch.
+            # Matrix products can depend on their number of rows. To make an answer depend only on
+            # its own row, ask networks as many questions as the batch has.
             apart = part.one_by_one or part.engine_player is not None
             asked = rows if apart else np.resize(rows, len(mine))
             views, masks = self._shown(part, observations[asked], action_masks[asked])
@@ -212,7 +212,7 @@ class TwoPartAgent(Agent):
             if answers.dtype.kind not in "iu" or answers.shape != asked.shape:
                 raise IllegalActionError(
                     f"the part that {_DOES[name]} ({part.kind}) answered {answers.dtype} of shape "
-                    f"{answers.shape}; {len(asked)} whole numbers are wanted"
+                    f"{answers.shape}; expected {len(asked)} whole numbers"
                 )
             actions[rows] = answers[: len(rows)]
         return actions
@@ -222,7 +222,7 @@ class TwoPartAgent(Agent):
         if part.layout_name == self.layout_name or self.rules is None:
             return views, masks
         universal = layout_of(self.rules, "universal")
-        if views.shape[1] != universal.length:  # the part says itself what is wrong with them
+        if views.shape[1] != universal.length:  # the part itself reports what is wrong
             return views, masks
         wanted = _default_of(part, self.rules, views[:, universal.slices()["hand_size"]])
         legal = np.zeros((len(masks), wanted.num_actions), np.int8)
@@ -234,7 +234,7 @@ class TwoPartAgent(Agent):
     def explain(self) -> Callable[..., Explanation]:
         """``explain(observation, info=None, word=None)``: the part that decides explains itself.
 
-        A part that cannot is named in the notes. Where neither can, there is no ``explain``.
+        The notes name a part that cannot. If neither can, there is no ``explain``.
         """
         if not any(callable(getattr(part, "explain", None)) for part in self.parts.values()):
             raise AttributeError("neither part can say what it thinks")
@@ -265,17 +265,17 @@ class TwoPartAgent(Agent):
         return dataclasses.replace(plain, method="none", notes=(note,))
 
     def save(self, path: AgentPath, whole: bool = True) -> None:
-        """Writes the player as a folder, whole or not at all; an older one there is replaced.
+        """Writes the player as a folder, completely or not at all; replaces an older one.
 
         Args:
             path: The folder.
-            whole: Whether both parts must be kept. A part that is somebody else's code cannot be:
-                loading runs no code. False: of such a part only the name is kept, and ``load``
-                says how the player is put together again.
+            whole: Whether both parts must be kept. A part that is code of its own cannot be kept,
+                because loading runs no code. False: only the name of such a part is kept, and
+                ``load`` explains how to put the player together again.
 
         Raises:
             OhHellError: A part cannot be kept.
-            CheckpointError: At the place there is something that is no checkpoint.
+            CheckpointError: The path exists and is not a checkpoint.
         """
         with replacing(path) as folder:
             about: dict[str, Any] = {"random": plain_state(self._random), "parts": {}}
@@ -283,9 +283,9 @@ class TwoPartAgent(Agent):
                 kept = _keep(part, folder / name)
                 if whole and not kept:
                     raise OhHellError(
-                        f"a player of two parts cannot be saved to {path}: the part that "
-                        f"{_DOES[name]} ({part.kind}) is somebody else's code, which loading would "
-                        "have to run; make it again by its name"
+                        f"cannot save a player of two parts to {path}: the part that "
+                        f"{_DOES[name]} ({part.kind}) is code of its own, which loading does not "
+                        "run; make the player again by its name"
                     )
                 about["parts"][name] = {
                     "kind": part.kind,
@@ -297,27 +297,27 @@ class TwoPartAgent(Agent):
 
     @classmethod
     def load(cls, path: AgentPath, seed: int | None = None) -> Self:
-        """Returns the player of a folder; nothing in its files is run.
+        """Returns the player of a folder; no code in its files runs.
 
         Args:
             path: The folder.
-            seed: Starts its random numbers anew; None: as they were saved.
+            seed: Starts new random numbers; None: the saved ones continue.
 
         Raises:
-            CheckpointError: Not such a player, broken, of another version, or one of its parts is
-                not there.
+            CheckpointError: The folder has no such player, or one that is broken, of another
+                version, or without one of its parts.
         """
         path = as_path(path)
         card = read_metadata(path)
         if kind_of(card) != cls.kind:
             raise CheckpointError(
-                f"{path / METADATA}: a player of kind {shown(kind_of(card))}, "
-                f"{cls.kind!r} is wanted"
+                f"{path / METADATA}: contains a player of kind {shown(kind_of(card))}; expected "
+                f"{cls.kind!r}"
             )
         about = card.get("parts")
         if not isinstance(about, dict) or not all(isinstance(about.get(p), dict) for p in PARTS):
             raise CheckpointError(
-                f"{path / METADATA}: does not say who bids and who plays the cards"
+                f"{path / METADATA}: does not name the players that bid and play the cards"
             )
         names = {name: _name_in(about[name]) for name in PARTS}
         bids, cards = (_part_in(path, name, about[name], names, seed) for name in PARTS)
@@ -332,13 +332,13 @@ def _identity(part: Agent) -> str:
 
 
 def _keep(part: Agent, place: Path) -> bool:
-    """Saves a part, and returns whether it can be loaded as the player that it is."""
+    """Saves a part, and returns whether it loads as the same player."""
     try:
         part.save(place)
         found = load_part(place)
-    except OSError:  # a full disk says nothing about the part
+    except OSError:  # a full disk is not the part's fault
         raise
-    except Exception:  # whatever somebody else's ``save`` raises
+    except Exception:  # whatever a user's ``save`` raises
         found = None
     if type(found) is type(part) and found is not None and _identity(found) == _identity(part):
         return True
@@ -350,7 +350,7 @@ def _keep(part: Agent, place: Path) -> bool:
 
 
 def _name_in(about: Mapping[str, Any]) -> str:
-    """Returns the name of a part that a card gives, where it is one: it is shown to people."""
+    """Returns a part's name from the metadata, if it is fit to be shown."""
     name = about.get("name")
     is_name = isinstance(name, str) and len(name) <= _LONGEST and name.isprintable()
     return str(name) if is_name else ""
@@ -364,30 +364,30 @@ def _part_in(
     if about.get("kept") is False and not is_there(place):
         raise CheckpointError(_put_together(path, name, about, names))
     if place.is_dir() and kind_of(read_metadata(place)) == TwoPartAgent.kind:
-        raise CheckpointError(f"{place}: a part has no parts of its own")  # or a link to itself
+        raise CheckpointError(f"{place}: a part cannot have parts of its own")  # or link to itself
     part = load_part(place, seed)
     if _identity(part) != about.get("fingerprint"):
         raise CheckpointError(
-            f"{place}: is another player ({shown(_identity(part))}) than the one that {path} was "
-            f"saved with ({shown(about.get('fingerprint'))}); put that one back, or save "
-            "the player anew"
+            f"{place}: contains another player ({shown(_identity(part))}) than {path} was saved "
+            f"with ({shown(about.get('fingerprint'))}); restore that player, or save the "
+            "pair again"
         )
     return part
 
 
 def _put_together(path: Path, name: str, about: Mapping[str, Any], names: Mapping[str, str]) -> str:
-    """Returns what to do about a part that no checkpoint can hold."""
+    """Returns the remedy for a part that no checkpoint can contain."""
     called = names[name] or str(about.get("kind"))
     specs = [f"{p}={names[p] or 'PLAYER' if p == name else path / p}" for p in PARTS]
     return (
-        f"{path}: {shown(called)} {_DOES[name]}, and is code of its own, which loading a "
+        f"{path}: {shown(called)} {_DOES[name]} and is code of its own, which loading a "
         f"checkpoint does not run; if you trust it: "
         f"ohhell_agents.make({PREFIX + ','.join(specs)!r})"
     )
 
 
 def _default_of(part: Agent, rules: Rules, sizes: Bytes) -> Layout:
-    """Returns the default layout that a part reads, with room for the hand sizes at hand."""
+    """Returns the default layout that a part reads, with room for the given hand sizes."""
     checkpoint: Any = getattr(part, "checkpoint", None)
     hand_size = int(sizes.max()) if checkpoint is None else checkpoint.hand_size
     return layout_of(rules, "default", hand_size)
@@ -395,7 +395,7 @@ def _default_of(part: Agent, rules: Rules, sizes: Bytes) -> Layout:
 
 @functools.lru_cache(maxsize=64)
 def _places(universal: Layout, wanted: Layout) -> NDArray[np.int64]:
-    """Returns where each value of a default layout stands in the universal one."""
+    """Returns the place in the universal layout of each value of a default layout."""
     rows = {"played": wanted.seats, "voids": wanted.seats}
     there = universal.slices()
     places: list[NDArray[np.int64]] = []

@@ -1,5 +1,5 @@
-"""Our game inside other libraries: one module for each, imported only by who uses it.
+"""Adapters: our game inside other libraries, one module for each, imported only on request.
 
-``adapters.open_spiel`` is a game of OpenSpiel, ``adapters.rllib`` an environment of RLlib; see
-``docs/adapters.md``. Nothing here knows rules of play: Game and the environments do.
+``adapters.open_spiel`` is a game of OpenSpiel, and ``adapters.rllib`` an environment of RLlib; see
+``docs/adapters.md``. No module here knows rules of play: Game and the environments do.
 """

@@ -1,10 +1,10 @@
 """OpenSpiel: one deal of our game, under any rules, as a game of OpenSpiel.
 
-Importing this module registers it as ``ohhell_env``. Chance deals card by card; actions are our
-action codes, what a seat knows is our observation, which holds the whole public history of the deal
-and the seat's own cards. Rules of play and points are our engine's. Where bids are simultaneous the
-seats bid one after the other, and nobody's information state tells another's bid before all have
-bid.
+Importing this module registers the game as ``ohhell_env``. Chance deals card by card. Actions are
+our action codes. What a seat knows is our observation, which contains the whole public history of
+the deal and the seat's own cards. Rules of play and points are our engine's. If bids are
+simultaneous, the seats bid one after the other, and no information state shows another seat's bid
+before all have bid.
 
 >>> import pyspiel
 >>> game = pyspiel.load_game("ohhell_env(rules=oh_hell,players=3,hand_size=1)")
@@ -32,7 +32,7 @@ try:
     import pyspiel
 except ModuleNotFoundError:
     raise OhHellError(
-        "the adapter for OpenSpiel needs the package open-spiel: pip install open_spiel"
+        "the OpenSpiel adapter needs the package open-spiel: pip install open_spiel"
     ) from None
 
 NAME = "ohhell_env"
@@ -71,14 +71,14 @@ _TYPES = {
 
 
 def settings_of_parameters(text: str) -> dict[str, Any]:
-    """Returns the changes of the rules that a parameter "settings" asks for.
+    """Returns the changes of the rules in a parameter "settings".
 
     >>> settings_of_parameters("pack: {suits: [C; D]; ranks: ['2'; '3']}; bidding.hook: none")
     {'pack': {'suits': ['C', 'D'], 'ranks': ['2', '3']}, 'bidding.hook': 'none'}
 
     Args:
-        text: YAML's mapping in braces, the outer ones may be left out; ";" stands for ",", which
-            divides the parameters of OpenSpiel.
+        text: A YAML mapping; its outer braces may be left out. ";" stands for ",", which separates
+            OpenSpiel's parameters.
 
     Raises:
         RulesError: The text is not of this form.
@@ -88,18 +88,18 @@ def settings_of_parameters(text: str) -> dict[str, Any]:
     try:
         changes = read_yaml((body if braced else f"{{{body}}}").replace(";", ","))
     except RulesError as error:
-        raise RulesError(f"settings={shown(text)}: this is not YAML: {error}") from None
+        raise RulesError(f"settings={shown(text)}: not valid YAML: {error}") from None
     if not isinstance(changes, dict) or not all(isinstance(key, str) for key in changes):
         raise RulesError(f"settings={shown(text)}: write name: value; name: value")
     return changes
 
 
 def parameters_of(rules: Rules, hand_size: int, reward: str = "points") -> dict[str, Any]:
-    """Returns the parameters with which ``pyspiel.load_game(NAME, ...)`` gives the same game."""
+    """Returns the parameters for which ``pyspiel.load_game(NAME, ...)`` gives the same game."""
     name = rules.name if rules.name in VARIANTS else "oh_hell"
     try:
         usual = Rules.preset(name, rules.players).to_dict()
-    except RulesError:  # changed so that more can play than the preset serves
+    except RulesError:  # the rules allow more players than the preset does
         name, usual = "oh_hell", Rules.preset("oh_hell", rules.players).to_dict()
     plain = rules.to_dict()
     changes = {key: plain[key] for key in plain if key != "name" and plain[key] != usual[key]}
@@ -110,17 +110,16 @@ def parameters_of(rules: Rules, hand_size: int, reward: str = "points") -> dict[
 
 
 class OhHellGame(pyspiel.Game):
-    """One deal of our game, as OpenSpiel sees it.
+    """One deal of our game, as a game of OpenSpiel.
 
     Args:
         params: OpenSpiel's parameters: "rules" (the name of a variant or a YAML file), "players"
-            (0: the usual number), "hand_size" (0: the first of the schedule), "settings" (what
-            differs from these rules, see ``settings_of_parameters``) and "reward" ("points" or
-            "relative").
-        rules: Takes the place of "rules", "players" and "settings".
+            (0: the usual number), "hand_size" (0: the first of the schedule), "settings" (changes
+            to these rules, see ``settings_of_parameters``) and "reward" ("points" or "relative").
+        rules: Replaces "rules", "players" and "settings".
 
     Raises:
-        RulesError: Rules, a hand size or a reward that cannot be.
+        RulesError: The rules, the hand size or the reward cannot be used.
     """
 
     def __init__(self, params: dict[str, Any] | None = None, rules: Rules | None = None) -> None:
@@ -136,7 +135,7 @@ class OhHellGame(pyspiel.Game):
         self._looked: tuple[Moment, Unseen] | None = None
 
     def unseen(self, state: OhHellState, seat: int) -> Unseen:
-        """Returns what a seat does not know in a state; the last answer is kept."""
+        """Returns what a seat does not know in a state; keeps the last answer."""
         if self._looked is not None:
             moment, unseen = self._looked
             if moment is state.moment and unseen.seat == seat:
@@ -151,7 +150,7 @@ class OhHellGame(pyspiel.Game):
     def make_py_observer(
         self, iig_obs_type: Any = None, params: dict[str, Any] | None = None
     ) -> OhHellObserver:
-        """Returns what reads a seat's view."""
+        """Returns a reader of seats' views."""
         return OhHellObserver(self.setting)
 
 
@@ -175,13 +174,13 @@ def _info(setting: Setting) -> pyspiel.GameInfo:
 
 
 class OhHellState(pyspiel.State):
-    """A deal under way: dealt by chance, then bid and played at a table of ours."""
+    """A deal in progress: dealt by chance, then bid and played at a table of ours."""
 
     def __init__(self, game: OhHellGame) -> None:
         super().__init__(game)
         self.moment: Moment = game.root
 
-    # names and arguments are OpenSpiel's
+    # OpenSpiel sets these names and arguments.
 
     def current_player(self) -> int:
         """Returns the seat to act, or OpenSpiel's number for chance or the end."""
@@ -199,7 +198,7 @@ class OhHellState(pyspiel.State):
         return list(self.moment.legal)
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
-        """Returns what chance may do now, with the chance of each."""
+        """Returns the possible outcomes of chance now, each with its probability."""
         outcomes = self.moment.outcomes()
         whole = sum(weight for _, weight in outcomes)
         return [(choice, weight / whole) for choice, weight in outcomes]
@@ -214,15 +213,15 @@ class OhHellState(pyspiel.State):
         return self.history_str()
 
     def information_state_string(self, player: int | None = None) -> str:
-        """Returns what a seat (None: the one to act) knows, as text."""
+        """Returns what a seat knows, as text; None: the seat to act."""
         return self.moment.knows(self.moment.seat if player is None else player)
 
     def resample_from_infostate(self, player: int, probability_sampler: Any) -> OhHellState:
-        """Returns a state that a seat cannot tell from this one, as IS-MCTS asks for it.
+        """Returns a state that a seat cannot distinguish from this one, as IS-MCTS needs it.
 
         Args:
             player: The seat.
-            probability_sampler: Returns numbers from 0 to 1 by chance.
+            probability_sampler: Returns random numbers from 0 to 1.
 
         Raises:
             OhHellError: The cards are not dealt yet, or no such state was found.
@@ -231,7 +230,7 @@ class OhHellState(pyspiel.State):
 
 
 class OhHellObserver:
-    """Reads a seat's view, in the form that OpenSpiel wants; public and private are not parted."""
+    """Reads a seat's view in OpenSpiel's form; it does not separate public from private."""
 
     def __init__(self, setting: Setting) -> None:
         self.tensor = np.zeros(setting.layout.length, np.float32)
@@ -242,7 +241,7 @@ class OhHellObserver:
         self.tensor[:] = state.moment.question(player)[0]
 
     def string_from(self, state: OhHellState, player: int) -> str:
-        """Returns what the seat knows as text."""
+        """Returns what the seat knows, as text."""
         return state.moment.knows(player)
 
 

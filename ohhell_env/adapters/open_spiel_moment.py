@@ -1,8 +1,8 @@
-"""A moment of a deal, as ``open_spiel`` walks through it: chance deals, then the seats decide.
+"""A moment of a deal in OpenSpiel's form: chance deals, then the seats decide.
 
-Chance chooses the dealer (where the rules leave him to chance), then every hand card by card, seat
-after seat, then the trump. The cards of a hand come in ascending order, so each hand comes up one
-way only; the chance of a card is the share of the hands that go on with it.
+Chance chooses the dealer (if the rules leave it to chance), then deals every hand card by card,
+seat after seat, and then decides the trump. Each hand's cards come in ascending order, so each hand
+occurs in one way only. The weight of a card is the number of hands that continue with it.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from ohhell_env.rules import Rules
 from ohhell_env.rules.schedule import TrumpSource
 
 CHANCE, OVER = -1, -4
-"""OpenSpiel's numbers for chance and the end, in the place of a seat."""
+"""OpenSpiel's numbers for chance and for the end, in place of a seat."""
 REWARDS = ("points", "relative")
 MOST_KEPT = 200_000
-"""Most moments that a game keeps to come back to."""
+"""How many moments a game keeps at most, to come back to."""
 _BY_CHANCE = (TrumpSource.TURNED_CARD, TrumpSource.DEALER_CARD, TrumpSource.RANDOM_SUIT)
 
 
 @dataclass
 class Setting:
-    """What all moments of one game share."""
+    """What all moments of a game share."""
 
     rules: Rules
     hand_size: int
     reward: str
     """One of ``REWARDS``."""
     table: Game = field(init=False)
-    """A table at which nothing has happened yet; not to be played at."""
+    """A table before its first action; nobody plays at it."""
     scratch: Game = field(init=False)
-    """A table to look at records with; its books are not kept, only its record counts."""
+    """A table for looking at records; only its record is valid, not its history."""
     layout: Layout = field(init=False)
     kept: int = field(init=False, default=0)
     """Moments kept so far."""
@@ -55,7 +55,7 @@ class Setting:
     def __post_init__(self) -> None:
         if self.reward not in REWARDS:
             raise RulesError(
-                f"reward={shown(self.reward)}: a game of OpenSpiel is one deal of ours; allowed: "
+                f"reward={shown(self.reward)}: a game of OpenSpiel is one deal; allowed: "
                 f"{', '.join(REWARDS)}"
             )
         self._reward = check_reward(self.reward, "deal", self.rules)
@@ -68,22 +68,22 @@ class Setting:
 
     @property
     def source(self) -> TrumpSource:
-        """Where the trump comes from."""
+        """The source of the trump."""
         return self.table.trump_source
 
     @property
     def trump_by_chance(self) -> bool:
-        """Whether chance has a say in the trump."""
+        """Whether chance decides the trump."""
         return self.source in _BY_CHANCE
 
     @property
     def dealers(self) -> list[int]:
-        """Seats that may deal."""
+        """The seats that may deal."""
         free = isinstance(self.rules.first_dealer, str)
         return list(range(self.rules.players)) if free else [self.table.dealer]
 
     def lay(self, record: bytes) -> Game:
-        """Returns the scratch table with a record laid out, good until the next one is."""
+        """Returns the scratch table set to a record; valid until the next call."""
         self.scratch.state.view(np.uint8)[:] = np.frombuffer(record, np.uint8)
         return self.scratch
 
@@ -95,7 +95,7 @@ class Setting:
         return rewards.tolist()
 
     def deals(self) -> float:
-        """Returns how many different deals there are."""
+        """Returns the number of different deals."""
         ways, left = float(len(self.dealers)), self.rules.pack.size
         for _ in range(self.rules.players):
             ways *= math.comb(left, self.hand_size)
@@ -105,15 +105,15 @@ class Setting:
 
 
 class Moment:
-    """A moment of a deal. Once made it never changes, so states share it and it is kept.
+    """A moment of a deal. It never changes, so states share it and the game keeps it.
 
-    A deal that is dealt is the bytes of its ``GAME`` record: there are very many of them.
+    After the deal it holds the bytes of a ``GAME`` record, because there are very many moments.
 
     Args:
         setting: The game's.
-        dealer: The dealer, None before chance has chosen one.
+        dealer: The dealer; None before chance has chosen one.
         cards: Cards dealt so far, seat after seat.
-        record: The table, once all is dealt.
+        record: The table, once all cards are dealt.
     """
 
     __slots__ = ("_knows", "_legal", "_next", "cards", "dealer", "record", "seat", "setting")
@@ -150,7 +150,7 @@ class Moment:
 
     @property
     def table(self) -> Game | None:
-        """A table of ours at this moment, the caller's own; None while chance deals."""
+        """A table of ours at this moment, as the caller's own copy; None while chance deals."""
         return None if self.record is None else self.setting.lay(self.record).copy()
 
     @property
@@ -162,7 +162,7 @@ class Moment:
 
     @property
     def legal(self) -> tuple[int, ...]:
-        """Action codes, or the numbers of what chance may do, ascending."""
+        """Action codes, or the numbers of chance's outcomes, ascending."""
         if self._legal is None:
             if self.record is None:
                 self._legal = tuple(choice for choice, _ in self.outcomes())
@@ -173,7 +173,7 @@ class Moment:
     # ------------------------------------------------------------------ chance
 
     def outcomes(self) -> list[tuple[int, int]]:
-        """Returns what chance may do, each with its weight: a seat, a card's place, a suit."""
+        """Returns the outcomes of chance with their weights: a seat, a card's place, or a suit."""
         setting = self.setting
         if self.dealer is None:
             return [(seat, 1) for seat in setting.dealers]
@@ -189,7 +189,7 @@ class Moment:
         return [(place, 1) for place, may_be in enumerate(shown) if may_be]
 
     def _next_cards(self) -> list[tuple[int, int]]:
-        """Returns the cards that can be next in a hand, weighted by the hands that go on so."""
+        """Returns the possible next cards of a hand, each weighted by the hands it leads to."""
         size = self.setting.hand_size
         begun = len(self.cards) % size
         last = self.cards[-1] if begun else -1
@@ -202,7 +202,7 @@ class Moment:
         return [pair for pair in zip(above, weights, strict=True) if pair[1]]
 
     def hands(self) -> list[tuple[Card, ...]]:
-        """Returns the hands as far as they are dealt."""
+        """Returns the hands as dealt so far."""
         size = self.setting.hand_size
         starts = range(0, self.setting.rules.players * size, size)
         return [self.cards[start : start + size] for start in starts]
@@ -210,7 +210,7 @@ class Moment:
     # ------------------------------------------------------------------ what follows
 
     def after(self, action: int) -> Moment:
-        """Returns the moment after an action, or after what chance does.
+        """Returns the moment after an action or an outcome of chance.
 
         Raises:
             OhHellError: It is not legal now.
@@ -234,7 +234,7 @@ class Moment:
     def _deal(self, action: int) -> Moment:
         setting = self.setting
         if action not in self.legal:
-            raise RulesError(f"chance cannot do {action} now; it can do: {list(self.legal)}")
+            raise RulesError(f"chance cannot choose {action} now; allowed: {list(self.legal)}")
         if self.dealer is None:
             return Moment(setting, action)
         whole = setting.rules.players * setting.hand_size
@@ -246,7 +246,7 @@ class Moment:
         return Moment(setting, self.dealer, cards)._opened(cards, None)
 
     def _opened(self, cards: tuple[Card, ...], choice: int | None) -> Moment:
-        """Returns the moment before the first bid; ``choice`` is what chance did for the trump."""
+        """Returns the moment before the first bid; ``choice`` is chance's outcome for the trump."""
         setting, pack = self.setting, self.setting.rules.pack
         wish: dict[str, Any] = {}
         if choice is not None and setting.source is TrumpSource.RANDOM_SUIT:
@@ -254,14 +254,14 @@ class Moment:
         elif choice is not None:
             wish = {"turned": pack.cards[choice]}
         table = setting.table.copy()
-        # the same seed every time: of several deals of this size in the schedule the same one
+        # Always the same seed: it picks the same one of several deals of this size in the schedule.
         table.reset(0, dealer=self.dealer, hands=self.hands(), **wish)
         return Moment(setting, self.dealer, cards, table.state.tobytes())
 
     # ------------------------------------------------------------------ words and views
 
     def name(self, action: int) -> str:
-        """Returns an action, or what chance does, in words."""
+        """Returns the name of an action or of an outcome of chance."""
         setting, pack = self.setting, self.setting.rules.pack
         if self.record is not None:
             return action_name(action, pack)
@@ -285,7 +285,7 @@ class Moment:
         return view[:-MARGIN], mask[:-MARGIN]
 
     def knows(self, seat: int) -> str:
-        """Returns what a seat knows as text: seat and view, the whole public history in it."""
+        """Returns what a seat knows as text: its number and its view, with the public history."""
         if seat == self.seat and self._knows is not None:
             return self._knows
         text = f"{seat}:{self.question(seat)[0].tobytes().hex()}"

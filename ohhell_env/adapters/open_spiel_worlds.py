@@ -1,10 +1,9 @@
-"""Other deals that a seat cannot tell from the one at hand, for search with information sets.
+"""Deals that a seat cannot distinguish from the actual one, for search with information sets.
 
-A deal is drawn of the cards that fit what the seat sees: everybody's number of cards, the cards
-that are known, and what each seat's play has shown that it does not hold. The engine decides what
-that is: a card that could not have been played beside another one proves that its seat does not
-hold that other one. Then the deal is played over by the engine, and drawn again if the seat would
-see anything else.
+A deal is drawn from the cards that fit what the seat has seen: the numbers of cards, the known
+cards, and the cards that each seat's play shows it lacks. The engine decides the last: if holding
+card A would have made it illegal to play card B, the seat that played B does not hold A. Then the
+engine plays the deal over. If the seat would see anything else, another deal is drawn.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ if TYPE_CHECKING:
     from ohhell_env.adapters.open_spiel import OhHellState
 
 _TRIES = 1_000
-"""Draws that may be refused before an uneven one will do."""
+"""Draws that may be rejected before an uneven one is accepted."""
 
 
 class Unseen:
-    """What a seat does not know at some moment, and how it may be.
+    """What a seat does not know at some moment, and the deals that fit.
 
     Args:
         state: A state in which the cards are dealt.
-        seat: The seat that looks.
+        seat: The seat whose view counts.
     """
 
     def __init__(self, state: OhHellState, seat: int) -> None:
@@ -63,7 +62,7 @@ class Unseen:
             self._read_play()
 
     def _known(self, table: Game) -> list[set[Card]]:
-        """Returns the cards of each seat that the one that looks knows."""
+        """Returns the cards of each seat that are known to the looking seat."""
         known = [set(hand) for hand in table.dealt]
         played = table.plays
         for other in self.hidden:
@@ -75,7 +74,7 @@ class Unseen:
         return known
 
     def _read_play(self) -> None:
-        """Plays what has happened over and bars what would have made it illegal."""
+        """Plays the history over and bars the cards that would have made it illegal."""
         moment = self.game.root
         for action in (*self.chances, *self.made):
             table = moment.table
@@ -84,7 +83,7 @@ class Unseen:
             moment = moment.after(action)
 
     def _proven_absent(self, table: Game, played: Card) -> list[Card]:
-        """Returns the unseen cards beside which the seat to act could not have played a card."""
+        """Returns the unseen cards that would have made the seat's play illegal."""
         absent: list[Card] = []
         for card in self.free:
             table.state["hands"][0, table.seat] = np.uint64(1 << card | 1 << played)
@@ -94,10 +93,10 @@ class Unseen:
         return absent
 
     def draw(self, rng: random.Random) -> OhHellState:
-        """Returns one of the deals that fit, all of them equally likely.
+        """Returns a deal that fits; all such deals are equally likely.
 
         Raises:
-            OhHellError: None was found.
+            OhHellError: No deal was found.
         """
         uneven: OhHellState | None = None
         for _ in range(_TRIES):
@@ -110,15 +109,15 @@ class Unseen:
                 uneven = uneven or state
         if uneven is None:
             raise OhHellError(
-                f"resample_from_infostate: none of {_TRIES:,} deals drawn fits what seat "
+                f"resample_from_infostate: none of {_TRIES:,} drawn deals fits what seat "
                 f"{self.seat} has seen"
             )
         return uneven
 
     def _hands(self, rng: random.Random) -> tuple[list[set[Card]], float]:
-        """Draws hands, the most restricted seat first, and the chance to accept them.
+        """Draws hands, the most restricted seat first, and the probability of accepting them.
 
-        That chance evens out how many choices each seat had; 0 where cards run out.
+        The probability corrects for how many choices each seat had; it is 0 if cards run out.
         """
         hands, stock, share = [set(cards) for cards in self.known], set(self.free), 1.0
         for seat in sorted(self.hidden, key=lambda seat: -len(self.barred[seat])):
@@ -134,7 +133,7 @@ class Unseen:
         return hands, share
 
     def _play_over(self, hands: list[set[Card]], rng: random.Random) -> OhHellState | None:
-        """Plays what has happened over with these hands; None where that cannot have been."""
+        """Plays the history over with these hands; returns None if it is impossible with them."""
         pack, state = self.rules.pack, self.game.new_initial_state()
         place = {card: number for number, card in enumerate(pack.cards)}
         chances = [] if state.moment.dealer is not None else [self.table.dealer]
@@ -152,7 +151,7 @@ class Unseen:
         return state if state.moment.knows(self.seat) == self.knows else None
 
     def _trump(self, state: OhHellState, rng: random.Random) -> int:
-        """Returns what chance does for the trump: what is known, or drawn."""
+        """Returns the outcome of chance for the trump: the known one, or a drawn one."""
         table = self.table
         if not table.trump_known:
             outcomes = state.chance_outcomes()

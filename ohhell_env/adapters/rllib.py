@@ -1,22 +1,21 @@
 """RLlib: a table as a multi-agent environment of RLlib's new API stack.
 
-The seats take their turns: an observation goes to the seat that is to act and to nobody else, until
-the end of the episode, when everybody gets one. Rules, actions, views and rewards are those of the
-PettingZoo environment, whose manual is ``envs/aec.py``; ``docs/adapters.md`` has a whole example of
-training.
+The seats take turns. Only the seat to act gets an observation; at the end of the episode every seat
+gets one. Rules, actions, views and rewards are those of the PettingZoo environment, whose manual is
+in ``envs/aec.py``. ``docs/adapters.md`` has a complete training example.
 
 Observation:
-    A dict with "observations", the seat's view as float32 (L,), and "action_mask", int8 (A,), as
-    RLlib's own ``ActionMaskingTorchRLModule`` wants it.
+    A dict with "observations", the seat's view as float32 (L,), and "action_mask", int8 (A,), in
+    the form of RLlib's own ``ActionMaskingTorchRLModule``.
 
 Rewards:
     A step that ends a deal pays all seats at once; any other step pays the seat that acted 0.
 
 Episode end:
-    All seats terminate together, nothing is ever truncated. The last infos have "score", "points"
-    (of the last deal) and "win_share". An illegal action ends the episode, as ``oh_hell_v0.env``
-    has it; RLlib's own check of environments makes one. With ``illegal="raise"`` it raises, which
-    needs ``PPOConfig.environment(disable_env_checking=True)``.
+    All seats terminate together; nothing is ever truncated. The last infos have "score", "points"
+    (of the last deal) and "win_share". An illegal action ends the episode, as in
+    ``oh_hell_v0.env``; RLlib's own check of environments makes one. With ``illegal="raise"`` it
+    raises an error instead; then set ``PPOConfig.environment(disable_env_checking=True)``.
 """
 
 # RLlib pins its Gymnasium, so it has an environment of its own (make test-adapters).
@@ -44,15 +43,15 @@ try:
     from ray.rllib.utils.torch_utils import convert_to_torch_tensor
 except ImportError as error:
     raise OhHellError(
-        f"the adapter for RLlib needs Ray with RLlib, and PyTorch ({error}): pip install "
+        f"the RLlib adapter needs Ray with RLlib, and PyTorch ({error}): pip install "
         "'ray[rllib]' torch, at the versions of constraints-rllib.txt"
     ) from None
 
 SETTINGS = tuple(signature(oh_hell_v0.env).parameters)
-"""What ``env_config`` may hold: the arguments of the PettingZoo environment, ``oh_hell_v0.env``."""
+"""Keys of ``env_config``: the arguments of the PettingZoo environment, ``oh_hell_v0.env``."""
 
 ByAgent = dict[Any, Any]
-"""Something for each agent, "player_0" and so on. RLlib's own type lets any object be one."""
+"""A value for each agent, "player_0" and so on. RLlib's own type allows any object as agent."""
 
 
 class OhHellEnv(MultiAgentEnv):
@@ -62,7 +61,7 @@ class OhHellEnv(MultiAgentEnv):
         config: RLlib's ``env_config``: any of ``SETTINGS``.
 
     Raises:
-        RulesError: A setting that is unknown or cannot be used.
+        RulesError: A setting is unknown or cannot be used.
     """
 
     def __init__(self, config: Mapping[str, Any] | None = None) -> None:
@@ -95,7 +94,7 @@ class OhHellEnv(MultiAgentEnv):
 
     @property
     def table(self) -> RawOhHell:
-        """The table as a PettingZoo environment; look, and do not step it."""
+        """The table as a PettingZoo environment, for inspection; do not step it."""
         return self._table
 
     def reset(
@@ -104,14 +103,14 @@ class OhHellEnv(MultiAgentEnv):
         """Begins an episode and deals.
 
         Args:
-            seed: Starts the random stream anew; None: the stream goes on.
+            seed: Restarts the random stream; None: the stream continues.
             options: Fix the first deal, as in the PettingZoo environment.
 
         Returns:
             The view of the seat to act, and no infos.
 
         Raises:
-            RulesError: A seed or option that cannot be.
+            RulesError: A seed or option cannot be used.
         """
         self._wrapped.reset(seed, options)
         agent = self._table.agent_selection
@@ -123,22 +122,22 @@ class OhHellEnv(MultiAgentEnv):
         """Makes the action of the seat to act.
 
         Args:
-            action_dict: The action by agent, of this one agent.
+            action_dict: The action of the agent to act, by agent; no other entries.
 
         Returns:
             Views, rewards, terminations, truncations and infos, by agent.
 
         Raises:
-            IllegalActionError: It is not that agent's turn, or with "raise" the action is not legal
-                now; nothing has changed.
+            IllegalActionError: It is not that agent's turn, or, with "raise", the action is not
+                legal now; nothing has changed.
         """
         table = self._table
         if not table.playing:
-            raise IllegalActionError("step(): the episode is over or has not begun: call reset()")
+            raise IllegalActionError("step(): no episode is in progress: call reset()")
         agent = table.agent_selection
         if list(action_dict) != [agent]:
             raise IllegalActionError(
-                f"step(): it is the turn of {agent!r} alone, got actions of "
+                f"step(): only {agent!r} is to act, got actions for "
                 f"{shown(list(action_dict))}"
             )
         self._wrapped.step(action_dict[agent])
@@ -163,7 +162,7 @@ class OhHellEnv(MultiAgentEnv):
         return {key: value for key, value in info.items() if key != "action_mask"}
 
     def __copy__(self) -> Self:
-        """Returns an independent copy: half of one would share the table."""
+        """Returns an independent copy; a shallow copy would share the table."""
         return copy.deepcopy(self)
 
     def render(self) -> Any:
@@ -174,11 +173,11 @@ class OhHellEnv(MultiAgentEnv):
 def player_of(module: RLModule) -> Callable[[Any, Mapping[str, Any]], Action]:
     """Returns a trained module as a player: a function of a view and an info with its mask.
 
-    Such a function can sit at every table that takes players, as one of the ``opponents`` of the
-    Gymnasium environment for instance. It takes the best action.
+    The function can sit at every table that takes players, for example as one of the ``opponents``
+    of the Gymnasium environment. It takes the best action.
 
     Args:
-        module: An RLModule that reads this module's observations, restored or as trained.
+        module: An RLModule that reads this module's observations, restored or freshly trained.
     """
 
     def act(observation: Any, info: Mapping[str, Any]) -> Action:

@@ -1,9 +1,10 @@
 """Many tables of Oh Hell for Stable-Baselines3: one learner's seat at each, no loop in Python.
 
-``MaskablePPO("MlpPolicy", TableVecEnv(64, opponents="heuristic"))`` of sb3-contrib learns on it as
-it stands. A step is one decision of the learner at every table; the other seats are answered in
-batches in between, so the next observation is that of its own next decision, and the reward is what
-its own seat was paid. An episode that ends is followed by the next in the same step.
+MaskablePPO of sb3-contrib learns on it directly:
+``MaskablePPO("MlpPolicy", TableVecEnv(64, opponents="heuristic"))``. A step is one decision of the
+learner at every table, and the other seats are answered in batches in between. So the next
+observation is that of the learner's own next decision, and the reward is what its seat was paid.
+When an episode ends, the next one begins in the same step.
 """
 
 from __future__ import annotations
@@ -26,32 +27,32 @@ _METHODS = ("action_masks",)
 
 
 class TableVecEnv(VecEnv):
-    """Tables at which one seat learns, as Stable-Baselines3 wants them.
+    """Tables at which one seat learns, as a ``VecEnv`` of Stable-Baselines3.
 
-    The action masks are found through wrappers, too: ``env_method("action_masks")`` gives one
-    bool (A,) for each table. Infos are empty but at the end of an episode: there they hold
+    Wrappers find the action masks too: ``env_method("action_masks")`` returns one bool (A,) for
+    each table. Infos are empty except at the end of an episode. There they hold
     "terminal_observation", "TimeLimit.truncated" (False: a game never is), the learner's "seat",
-    its "score" and "win_share". With an opponent that learns in the same process, such as a copy of
-    the model, give an agent, which is asked in batches; a function is asked one decision at a time.
+    its "score" and "win_share". If an opponent learns in the same process, such as a copy of the
+    model, pass an agent, which is asked in batches; a function is asked one decision at a time.
 
     Args:
-        num_envs: How many tables, N.
+        num_envs: Number of tables, N.
         rules: Rules, the name of a variant, or the path of a YAML file.
         players: Overrides the number of players of the rules.
         opponents: One player for all other seats, or a list with one for each, clockwise from the
             learner: names as ``ohhell_agents.make`` knows them, agents, functions of observation
             and info.
-        seat: The learner's seat; None: drawn anew for each episode.
+        seat: The learner's seat; None: drawn for each episode.
         seed: Whole number from 0 to 2^64 - 1; None: taken from the system, until ``seed`` is called
-            (MaskablePPO does so where it is given a seed).
+            (MaskablePPO does so if it gets a seed).
         episode: "deal" (each episode is one deal) or "game" (the whole schedule).
         reward: "points", "relative", "win" or "settlement".
         layout: "default" or "universal".
         hand_size: With episode "deal", the only hand size; None: drawn from the schedule.
-        deterministic: Whether opponents that weigh their actions take the best one.
+        deterministic: Whether opponents with weighted actions take the best one.
 
     Raises:
-        OhHellError: A setting or a player that cannot be used.
+        OhHellError: A setting or a player cannot be used.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class TableVecEnv(VecEnv):
             hand_size,
             deterministic=deterministic,
         )
-        """The tables themselves."""
+        """The tables."""
         self._begun = False
         self._actions: NDArray[Any] | None = None
         layout_of_tables = self.tables.layout
@@ -97,7 +98,7 @@ class TableVecEnv(VecEnv):
         return self.tables.rules
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Returns which actions are legal at each table, bool (N, A)."""
+        """Returns the legal actions at each table, bool (N, A)."""
         return self.tables.action_masks.astype(np.bool_)
 
     def reset(self) -> NDArray[np.int8]:
@@ -118,13 +119,13 @@ class TableVecEnv(VecEnv):
         return self.tables.observations.copy()
 
     def step_async(self, actions: NDArray[Any]) -> None:
-        """Takes the learner's actions (N,)."""
+        """Stores the learner's actions (N,)."""
         self._actions = actions
 
     def step_wait(
         self,
     ) -> tuple[NDArray[np.int8], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
-        """Makes those actions and plays on to the learner's next decision at every table.
+        """Applies those actions and plays on to the learner's next decision at every table.
 
         Returns:
             Views int8 (N, L), rewards float32 (N,), bool (N,) where an episode ended, and infos.
@@ -147,50 +148,49 @@ class TableVecEnv(VecEnv):
         return tables.observations.copy(), tables.rewards.copy(), tables.dones.copy(), infos
 
     def __copy__(self) -> Self:
-        """Returns an independent copy: half of one would share the tables and the opponents."""
+        """Returns an independent copy; a shallow copy would share tables and opponents."""
         return copy.deepcopy(self)
 
     def close(self) -> None:
-        """Ends what opponents hold."""
+        """Closes the opponents."""
         self.tables.close()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Returns an attribute once for each table asked for.
+        """Returns an attribute, once for each requested table.
 
         Raises:
-            AttributeError: There is none of that name, as Stable-Baselines3 expects.
+            AttributeError: It does not exist, as Stable-Baselines3 expects.
         """
         value = None if attr_name == "render_mode" else getattr(self, attr_name)
         return [value for _ in self._asked(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Not possible: the tables have no settings of their own.
+        """Always fails: the tables have no settings of their own.
 
         Raises:
             OhHellError: Always.
         """
         raise OhHellError(
-            f"set_attr({shown(attr_name)}): tables are set when they are made; make a new "
-            "TableVecEnv"
+            f"set_attr({shown(attr_name)}): a table's settings are fixed; make a new TableVecEnv"
         )
 
     def env_method(
         self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any
     ) -> list[Any]:
-        """Returns the action masks of each table asked for: bool (A,).
+        """Returns the action masks of each requested table: bool (A,).
 
         Raises:
             OhHellError: Another method is called.
         """
         if method_name not in _METHODS:
             raise OhHellError(
-                f"env_method({shown(method_name)}): the tables have {' and '.join(_METHODS)} only"
+                f"env_method({shown(method_name)}): the tables have only {' and '.join(_METHODS)}"
             )
         masks = self.action_masks()
         return [masks[table] for table in self._asked(indices)]
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """Returns False for each table asked for: they are no single environments."""
+        """Returns False for each requested table: none is a single environment."""
         return [False for _ in self._asked(indices)]
 
     def _asked(self, indices: Any) -> Sequence[int]:

@@ -1,1 +1,1 @@
-"""The command line ``ohhell``: its commands, and the frame that runs them."""
+"""The command line ``ohhell``: its commands, and the program that runs them."""

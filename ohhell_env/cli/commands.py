@@ -1,7 +1,7 @@
-"""The table of all commands; each is a name, what it does, and where its function is.
+"""The table of all commands: for each its name, its help and its function.
 
-Functions of players and training are named as text, and loaded only when they are asked for: this
-is one of the two places from which the library reaches up a layer.
+Functions of players and training are named as text, and loaded only on request. This is one of the
+two places where the library reaches up a layer.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ OHHELL = Program(
     __version__,
     {
         "Environment": {
-            "rules": Command(f"{_ENV}.rules:rules", "Explain a variant, or list all of them."),
-            "deal": Command(f"{_ENV}.records:deal", "Deal and play one game, and show it."),
+            "rules": Command(f"{_ENV}.rules:rules", "Explain a variant, or list all variants."),
+            "deal": Command(f"{_ENV}.records:deal", "Play a deal or a whole game, and show it."),
             "replay": Command(
-                f"{_ENV}.records:replay", "Check a recorded game, show it, or write it as a page."
+                f"{_ENV}.records:replay", "Check a recorded game; show it or write it as a page."
             ),
             "fuzz": Command(f"{_ENV}.fuzz:fuzz", "Play random games, with every check on."),
         },
@@ -34,13 +34,13 @@ OHHELL = Program(
                 f"{_TRAIN}.exact.cli:exact", "Measure players against exact solutions."
             ),
             "model-card": Command(
-                f"{_TRAIN}.model_card:model_card", "Describe a player: its training, its strength."
+                f"{_TRAIN}.model_card:model_card", "Describe a player's training and strength."
             ),
         },
         "Training": {
             "quick": Command(f"{_TRAIN}.cli:quick", "Train for minutes, then play a tournament."),
             "fit": Command(f"{_TRAIN}.cli:fit", "Train a player."),
-            "resume": Command(f"{_TRAIN}.cli:resume", "Resume a run that was interrupted."),
+            "resume": Command(f"{_TRAIN}.cli:resume", "Resume an interrupted run."),
         },
         "Comparing": {
             "tournament": Command(
@@ -51,4 +51,4 @@ OHHELL = Program(
 )
 main = OHHELL.run
 end = OHHELL.end
-"""What the console script calls."""
+"""The function behind the console script."""

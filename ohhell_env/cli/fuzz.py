@@ -1,8 +1,8 @@
-"""``ohhell fuzz``: random games over random rules, every step checked.
+"""``ohhell fuzz``: random games over random rules, with every step checked.
 
-All games run inside compiled code with a watcher beside the engine (``engine/fuzz.py``). A sample
-is played once more through ``Game``, where everything is checked from the outside, recorded, read
-back and replayed; in a clone the naive referee of the tests follows too.
+All games run in compiled code, where a watcher checks the engine (``testing/fuzz.py``). A sample is
+played again through ``Game``, where everything is checked from outside, recorded, read back and
+replayed. In a clone, the naive referee of the tests follows too.
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ class Failure(NamedTuple):
     seed: int
     problem: str
     game: Game | None
-    """The game as it stands where it went wrong; None where it could not even begin."""
+    """The game at the point of failure; None if it could not even begin."""
 
 
 def fuzz(
-    games: Annotated[int, typer.Option(help="How many games.", min=1)] = 100_000,
+    games: Annotated[int, typer.Option(help="Number of games.", min=1)] = 100_000,
     seed: Annotated[int, typer.Option(help="Decides rules, cards and actions.", min=0)] = 0,
-    minutes: Annotated[float | None, typer.Option(help="Stop after so long.", min=0)] = None,
-    sample: Annotated[int, typer.Option(help="Check one game in so many twice.", min=1)] = 500,
-    out: Annotated[Path, typer.Option(help="Where to write a game that fails.")] = Path(
+    minutes: Annotated[float | None, typer.Option(help="Stop after this time.", min=0)] = None,
+    sample: Annotated[int, typer.Option(help="Check one in this many games twice.", min=1)] = 500,
+    out: Annotated[Path, typer.Option(help="File for a game that fails.")] = Path(
         "fuzz-failure.json"
     ),
 ) -> None:
@@ -83,11 +83,11 @@ def fuzz(
 
 
 class Fuzzer:
-    """Plays random games, one draw of rules after the other.
+    """Plays random games, one draw of rules after another.
 
     Args:
         seed: Decides everything.
-        sample: One game in so many is checked twice.
+        sample: One in this many games is checked twice.
     """
 
     def __init__(self, seed: int, sample: int) -> None:
@@ -105,7 +105,7 @@ class Fuzzer:
         return Draw(rules, rng.choice(["game", "game", "deal"]), rng.getrandbits(62))
 
     def play(self, number: int) -> Failure | None:
-        """Plays games under the next draw of rules; returns the first that fails."""
+        """Plays games under the next draw of rules; returns the first failure."""
         draw = self.draw(self.draws)
         self.draws += 1
         try:
@@ -128,7 +128,7 @@ class Fuzzer:
         return None
 
     def _reproduce(self, draw: Draw, seed: int, problem: str) -> Failure:
-        """Plays a game of the compiled run again, up to the step where it went wrong."""
+        """Replays a game of the compiled run, up to the step that went wrong."""
         game = Game(draw.rules, seed, draw.episode)
         batch.seed_tables(self._chooser, np.uint64(seed), np.uint64(1))
         for _ in range(int(self._watch["step"][0])):
@@ -139,7 +139,7 @@ class Fuzzer:
         return Failure(draw, seed, problem, game)
 
     def _check_twice(self, draw: Draw, seed: int) -> Failure | None:
-        """Plays one game through ``Game``, with every check from outside."""
+        """Plays one game through ``Game``, with all checks from outside."""
         self.sampled += 1
         game = Game(draw.rules, seed, draw.episode)
         rng = random.Random(seed)
@@ -150,12 +150,12 @@ class Fuzzer:
             actions = rng.choice([None, None, rng.randrange(100)])
             play_random(game, rng, lambda game: _check(game, referee), actions)
             check_records(game)
-        except Exception as error:  # whatever it is, its game must be kept
+        except Exception as error:  # whatever it is, keep its game
             return Failure(draw, seed, f"{type(error).__name__}: {error}", game)
         return None
 
     def summary(self, seconds: float) -> str:
-        """Returns one line about a run without failures."""
+        """Returns one line on a run without failures."""
         referee = "with" if self.referee is not None else "without"
         return (
             f"{self.games:,} games over {self.draws:,} draws of rules, {self.decisions:,} "
@@ -171,7 +171,7 @@ def _check(game: Game, referee: Any) -> None:
 
 
 def _report(failure: Failure, out: Path) -> None:
-    """Writes the record of a failed game, or its rules, and says where it is."""
+    """Writes the record of a failed game, or its rules, and reports the file."""
     if failure.game is not None:
         save_record(failure.game.record(), out)
         what = "the game so far is"

@@ -1,7 +1,7 @@
-"""Ctrl-C on the command line: the first one stops a command, the next ones let it put things away.
+"""Ctrl-C on the command line: the first one stops a command, later ones let it clean up.
 
-A key that is pressed three times, or held down, would otherwise break into what the first press has
-set off: files that are being written, players that are being ended.
+A key pressed three times, or held down, would otherwise interrupt the clean-up that the first press
+started: files being written, players being closed.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from collections.abc import Generator
 from types import FrameType
 
 _PATIENCE = 2.0
-"""Seconds after a Ctrl-C before another one counts, for a command that does not come to its end."""
-_AGAIN = 0.05  # seconds after which a Ctrl-C that came where nothing can be raised comes again
+"""Seconds after a Ctrl-C before another one counts, in case a command does not end."""
+_AGAIN = 0.05  # seconds until a Ctrl-C is repeated that came where nothing can be raised
 
 
 class _State:
-    """What is known of the command that runs."""
+    """State of the running command."""
 
     since = -math.inf
-    """When the last Ctrl-C that counted came, by the monotonic clock."""
+    """Time of the last Ctrl-C that counted, by the monotonic clock."""
     said = False
-    """Whether the command itself has said what it leaves behind."""
+    """Whether the command itself has reported what it leaves behind."""
 
 
 def stop_once(number: int = signal.SIGINT, frame: FrameType | None = None) -> None:
-    """Raises KeyboardInterrupt, unless it did so just before; a handler of SIGINT."""
+    """Raises KeyboardInterrupt, unless it has just done so; a handler of SIGINT."""
     if _is_called_by_compiler(frame):
         again = threading.Timer(_AGAIN, os.kill, (os.getpid(), number))
         again.daemon = True
@@ -44,10 +44,10 @@ def stop_once(number: int = signal.SIGINT, frame: FrameType | None = None) -> No
 
 
 def _is_called_by_compiler(frame: FrameType | None) -> bool:
-    """Returns whether LLVM waits for a Python function that it has called.
+    """Returns whether LLVM is waiting for a Python function that it called.
 
-    What is raised there is printed and lost, and what it was compiling stays half done. A Ctrl-C
-    while machine code is made is heard there, as Python looks at signals in its own functions only.
+    An exception raised there is printed and lost, and the compilation stays unfinished. A Ctrl-C
+    during code generation arrives there, because Python checks signals only in its own functions.
     """
     while frame is not None:
         if frame.f_code.co_name.startswith("_raw_object_cache_"):
@@ -58,11 +58,11 @@ def _is_called_by_compiler(frame: FrameType | None) -> bool:
 
 @contextlib.contextmanager
 def heard_once(for_good: bool = False) -> Generator[None]:
-    """Handles Ctrl-C by ``stop_once``; where something else handles it, nothing changes.
+    """Handles Ctrl-C with ``stop_once``, unless another handler is set.
 
     Args:
-        for_good: Whether the process ends with it, so that nothing is put back; one that was
-            stopped hears no Ctrl-C from then on.
+        for_good: Whether the process ends afterwards, so that the handler stays. After a Ctrl-C,
+            all later ones are then ignored.
     """
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
@@ -75,26 +75,26 @@ def heard_once(for_good: bool = False) -> Generator[None]:
     finally:
         if not for_good:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        elif _State.since > -math.inf:  # Python itself would take the handler away before it ends
+        elif _State.since > -math.inf:  # Python itself would remove the handler before it ends
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def note_closing() -> None:
-    """Notes that a command has begun to end: a Ctrl-C that comes now is one too many."""
+    """Notes that a command has begun to end, so that another Ctrl-C has no effect."""
     _State.since = time.monotonic()
 
 
 def note_begin() -> None:
-    """Notes that a command begins, which has said nothing yet."""
+    """Notes that a command begins; it has reported nothing yet."""
     _State.said = False
 
 
 def note_said() -> None:
-    """Notes that the command that is stopped has said what it leaves behind."""
+    """Notes that the stopped command has reported what it leaves behind."""
     _State.said = True
 
 
 def say_stopped() -> None:
-    """Says that a command was stopped, unless it has said more about it."""
+    """Prints that a command was stopped, unless it has reported it itself."""
     if not _State.said:
         print("stopped", file=sys.stderr)

@@ -1,7 +1,7 @@
-"""The frame of the command line: one program of many commands, and its users' mistakes.
+"""The command line as a program of many commands, with its handling of users' mistakes.
 
-A command is a function in a module of its own; its module is imported only when it is asked for. A
-user's mistake is one line on stderr and exit status 2, for every command.
+A command is a function in a module of its own, imported only when the command runs. For every
+command, a user's mistake gives one line on stderr and exit status 2.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from ohhell_env.extras import what_is_missing
 USER_ERROR = 2
 """Exit status after a user's mistake."""
 STOPPED = 130
-"""Exit status after Ctrl-C, as shells have it."""
+"""Exit status after Ctrl-C, as in shells."""
 _LONGEST_WORD = 1000
-"""Longer words than any path, which are cut in messages."""
+"""Words longer than this are cut in messages; no path is that long."""
 
 # Bad options raise ClickException, which lives in click or, in newer versions, inside typer.
 _BAD_USAGE = cast(type[Exception], typer.BadParameter.__mro__[2])
@@ -37,7 +37,7 @@ _owns_process = False
 
 
 def owns_process() -> bool:
-    """Returns whether this process was started to run a command, not by a program of others."""
+    """Returns whether this process was started to run a command, not by another program."""
     return _owns_process
 
 
@@ -45,9 +45,9 @@ class Command(NamedTuple):
     """One command of a program."""
 
     function: str
-    """Where its function is, as "module:function"; parameters are annotated as Typer wants them."""
+    """Its function, as "module:function", with parameters annotated for Typer."""
     summary: str
-    """What it does, in one line of help."""
+    """One line of help: what the command does."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,12 @@ class Program:
     """A program of several commands."""
 
     name: str
-    """What people type, "ohhell"."""
+    """The word to type: "ohhell"."""
     summary: str
-    """What it is, in one line of help."""
+    """One line of help: what the program is."""
     version: str
     groups: dict[str, dict[str, Command]]
-    """The commands by the group that ``--help`` shows them in."""
+    """The commands, by their group in ``--help``."""
 
     @property
     def commands(self) -> dict[str, Command]:
@@ -71,7 +71,7 @@ class Program:
         """Runs a command and returns the exit status.
 
         Args:
-            args: The arguments after the program's name; None: those of this process.
+            args: The arguments after the program's name; None: this process's.
         """
         note_begin()
         with heard_once():
@@ -81,7 +81,7 @@ class Program:
             return status
 
     def end(self) -> NoReturn:
-        """Runs the command that this process was started for, and ends it with its status."""
+        """Runs this process's command, and ends the process with its status."""
         global _owns_process  # noqa: PLW0603 (a fact about the process, not about a program)
         _owns_process = True
         with heard_once(for_good=True):
@@ -91,7 +91,7 @@ class Program:
         try:
             app = self.build(words[0] if words else None)
             status = app(words, prog_name=self.name, standalone_mode=False)
-            sys.stdout.flush()  # what cannot be written is to be said here, not at the very end
+            sys.stdout.flush()  # report here what cannot be written, not at interpreter exit
         except OhHellError as error:
             return _complain(str(error))
         except ModuleNotFoundError as error:
@@ -101,7 +101,7 @@ class Program:
         except _BAD_USAGE as error:
             return _complain(self._bad_usage(error))
         except OSError as error:
-            if error.filename is None:  # no file that the user named: it is the output
+            if error.filename is None:  # not a file of the user's, but the output
                 if error.errno not in (errno.ENOSPC, errno.EPIPE, errno.EIO):
                     raise
                 return _lose_output(error)
@@ -111,10 +111,10 @@ class Program:
         return status if isinstance(status, int) else 0
 
     def build(self, chosen: str | None) -> typer.Typer:
-        """Returns the program with all its commands, of which only the chosen one is imported.
+        """Returns the program with all its commands; only the chosen one is imported.
 
         Raises:
-            OhHellError: There is no such command.
+            OhHellError: The command does not exist.
         """
         if chosen is not None and not chosen.startswith("-") and chosen not in self.commands:
             raise OhHellError(f"unknown command {shown(chosen)}: {nearest(chosen, self.commands)}")
@@ -133,7 +133,7 @@ class Program:
     def _bare(
         self,
         context: typer.Context,
-        version: bool = typer.Option(False, "--version", help="Print it."),
+        version: bool = typer.Option(False, "--version", help="Print the version."),
     ) -> None:
         if version:
             print(self.version)
@@ -147,7 +147,7 @@ class Program:
 
 
 def _grouped(groups: Mapping[str, Iterable[str]]) -> type[TyperGroup]:
-    """Returns a group of Typer whose help lists commands under headings; Typer's own needs Rich."""
+    """Returns a Typer group whose help lists commands under headings; Typer's own needs Rich."""
 
     class Grouped(TyperGroup):
         def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -168,24 +168,24 @@ def _not_loaded() -> None:
 
 
 def _lose_output(error: OSError) -> int:
-    """Says that standard output cannot be written, and keeps Python from saying it once more."""
-    with contextlib.suppress(OSError, ValueError):  # no real file: nothing to keep quiet
+    """Reports that standard output cannot be written, and keeps Python from repeating it."""
+    with contextlib.suppress(OSError, ValueError):  # not a real file: Python will not repeat it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return _complain(f"cannot write the output: {error.strerror}")
 
 
 def printable(text: str) -> str:
-    """Returns a text in one line, with codes for the letters that would do something instead."""
+    """Returns a text on one line, with control characters written as codes."""
     line = " ".join(text.split())
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in line)
 
 
 def _short_word(word: str) -> str:
-    """Returns a word as it is unless it is far too long: the messages of Typer repeat all of it."""
+    """Returns a word, cut if it is far too long: Typer's messages repeat the whole word."""
     return word if len(word) <= _LONGEST_WORD else f"{word[:77]}..."
 
 
 def _complain(message: str) -> int:
     short = " ".join(_short_word(word) for word in message.split())
-    print(f"error: {printable(short)}", file=sys.stderr)  # others' words may be in it
+    print(f"error: {printable(short)}", file=sys.stderr)  # may contain text from others
     return USER_ERROR

@@ -1,4 +1,4 @@
-"""``ohhell deal`` and ``replay``: games dealt and played, or recorded and checked."""
+"""``ohhell deal`` and ``replay``: deal and play a game, or check a recorded one."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ from ohhell_env.rules import Rules, as_rules
 from ohhell_env.testing import play_random
 
 AsJson = Annotated[bool, typer.Option("--json", help="Show the record as JSON.")]
-AsText = Annotated[bool, typer.Option("--text", help="Show it as text (the default).")]
+AsText = Annotated[bool, typer.Option("--text", help="Show the record as text (the default).")]
 
 
 def deal(
     rules: Annotated[
-        str, typer.Argument(metavar="NAME|FILE.yaml", help="A variant or a file of rules.")
+        str, typer.Argument(metavar="NAME|FILE.yaml", help="A variant, or a file of rules.")
     ] = "oh_hell",
     players: Annotated[int | None, typer.Option(help="Number of players, 2 to 8.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Decides cards and random players.")] = None,
-    hand_size: Annotated[int | None, typer.Option(help="Cards for each in a single deal.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of cards and random players.")] = None,
+    hand_size: Annotated[int | None, typer.Option(help="Cards per seat in a single deal.")] = None,
     player: Annotated[
         list[str] | None,
-        typer.Option(help="Who plays: one name for all, or one for each seat; else at random."),
+        typer.Option(help="The players: one name for all, or one per seat. Default: random play."),
     ] = None,
     explain: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Also show what this player thinks at each decision; it plays where nobody else "
-            "is named. heuristic, search and the zoo can explain themselves. A record in JSON "
-            "keeps it for `replay --html`.",
+            help="Also show what this player thinks at each decision; it plays if no --player is "
+            "named. heuristic, search and zoo players can explain themselves. A JSON record keeps "
+            "it for `replay --html`.",
         ),
     ] = None,
     whole_game: Annotated[bool, typer.Option("--game", help="Play a whole game.")] = False,
     as_json: AsJson = False,
     as_text: AsText = False,
-    out: Annotated[Path | None, typer.Option(help="Write to a file (JSON if .json).")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write to this file (.json: JSON).")] = None,
 ) -> None:
-    """Deals and plays one deal, or a whole game, and shows it."""
+    """Deals and plays one deal or a whole game, and shows it."""
     if whole_game and hand_size is not None:
-        raise RulesError("--hand-size is for a single deal; leave out --game")
+        raise RulesError("--hand-size applies to a single deal; leave out --game")
     episode = "game" if whole_game else "deal"
     wants_json = _wants_json(as_json, as_text, out is not None and out.suffix == ".json")
     thoughts = None if explain is None else Thoughts(explain)
@@ -70,33 +70,33 @@ def deal(
 
 
 def replay(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A record, JSON or text.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A record, as JSON or text.")],
     as_json: AsJson = False,
     as_text: AsText = False,
     html: Annotated[
         Path | None,
-        typer.Option(metavar="PAGE.html", help="Write a page that replays it step by step."),
+        typer.Option(metavar="PAGE.html", help="Write a page that replays the game in steps."),
     ] = None,
     name: Annotated[
-        list[str] | None, typer.Option(help="On the page: names, one for each seat, in order.")
+        list[str] | None, typer.Option(help="On the page: a name per seat, in order.")
     ] = None,
     seat: Annotated[
-        int | None, typer.Option(help="On the page: only what this seat may know.")
+        int | None, typer.Option(help="On the page: show only what this seat may know.")
     ] = None,
     explain: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="On the page: what this player thinks at each decision."),
     ] = None,
 ) -> None:
-    """Checks every move of a recorded game and shows it, or writes a page that does."""
+    """Checks every action of a recorded game, and shows the game or writes it as a page."""
     wants_json = _wants_json(as_json, as_text, False)
     if html is not None and (as_json or as_text):
         raise RulesError("--html writes a page; leave out --json and --text")
     for option, value in (("--name", name), ("--seat", seat), ("--explain", explain)):
         if html is None and value not in (None, []):
-            raise RulesError(f"{option} is for the page: add --html PAGE.html")
+            raise RulesError(f"{option} applies to a page: add --html PAGE.html")
     if html is not None and html.resolve() == file.resolve():
-        raise RulesError(f"--html: {shown_path(html)!r} is the record itself; name another file")
+        raise RulesError(f"--html: {shown_path(html)!r} is the record itself; choose another file")
     try:
         text = read_record_text(file)
         given = from_json(text) if text.lstrip().startswith("{") else parse_game(text)
@@ -115,10 +115,10 @@ def replay(
 
 
 def _thinker(name: str, seed: int) -> Any:
-    """Returns a player that can say what it thinks.
+    """Returns a player that can explain itself.
 
     Raises:
-        OhHellError: There is no such player, or it cannot explain itself.
+        OhHellError: The player does not exist, or cannot explain itself.
     """
     player = resolve(name, seed)
     if not callable(getattr(player, "explain", None)):
@@ -152,16 +152,16 @@ class Thoughts:
         self._told: list[tuple[int, Thought]] = []
 
     def begin(self, rules: Rules, seed: int) -> None:
-        """Sits the player down.
+        """Makes the player.
 
         Raises:
-            OhHellError: There is no such player, or it cannot explain itself.
+            OhHellError: The player does not exist, or cannot explain itself.
         """
         self.player: Any = _thinker(self.name, seed)
         self._rules = rules
 
     def think(self, game: Game, observation: Any, info: Any) -> int:
-        """Notes what the player thinks in the place of the seat to act; returns its choice."""
+        """Stores what the player thinks for the seat to act, and returns the player's choice."""
         assert game.seat is not None
         self.player.begin(self._rules, game.seat)
         explanation = self.player.explain(observation, info)
@@ -170,19 +170,19 @@ class Thoughts:
         return explanation.chosen
 
     def told(self, record: Record) -> dict[str, Any]:
-        """Returns all that was thought, as a record keeps it."""
+        """Returns all explanations, in the form of a record."""
         deals: list[list[Thought]] = [[] for _ in record["deals"]]
         for deal, thought in self._told:
             deals[deal].append(thought)
         return {"player": self.name, "deals": deals}
 
     def text(self) -> str:
-        """Returns all that was thought, in words."""
+        """Returns all explanations as text."""
         return "".join(said + "\n" for said in self._said)
 
 
 def _situation(game: Game) -> str:
-    """Returns in one line what is to be decided."""
+    """Returns the decision to make, on one line."""
     assert game.seat is not None
     pack = game.rules.pack
     tricks = len(game.plays) // game.players
@@ -215,7 +215,7 @@ def _played(
     names: list[str],
     thoughts: Thoughts | None,
 ) -> Game:
-    """Returns a game played to its end: by those named, by who thinks aloud, or at random."""
+    """Returns a game played to its end: by the named players, the explaining one, or randomly."""
     if not names and thoughts is None:
         game = Game(rules, seed, episode, size)
         return play_random(game, random.Random(game.seed))
@@ -243,7 +243,7 @@ def _played(
             observation, *_, info = env.last()
             action = thoughts.think(env.game, observation, info)
         if players:
-            view = env.observe(env.agent_selection)  # its own: who thinks aloud may write to theirs
+            view = env.observe(env.agent_selection)  # a fresh one: explain() may write to its own
             action = players[env.game.seat].act(view, {"action_mask": view["action_mask"].copy()})
         env.step(action)
     return env.game

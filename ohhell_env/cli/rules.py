@@ -1,4 +1,4 @@
-"""``ohhell rules``: a variant in words or as settings, or all of them in a list."""
+"""``ohhell rules``: prints a variant as text or as settings, or lists all variants."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ohhell_env.rules.yaml_text import read_yaml
 def rules(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME|FILE.yaml", help="A variant or a file; left out: list all."),
+        typer.Argument(metavar="NAME|FILE.yaml", help="A variant or a file. Default: list all."),
     ] = None,
     players: Annotated[int | None, typer.Option(help="Number of players, 2 to 8.")] = None,
     changes: Annotated[
@@ -27,7 +27,7 @@ def rules(
     as_yaml: Annotated[bool, typer.Option("--yaml", help="Print the settings as YAML.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the settings as JSON.")] = False,
 ) -> None:
-    """Prints the rules of a game in plain words, or its settings to save and edit."""
+    """Prints the rules of a game in plain words, or its settings for you to save and edit."""
     if as_yaml and as_json:
         raise RulesError("--yaml and --json: choose one of them")
     if name is None:
@@ -63,7 +63,7 @@ def parse_changes(texts: list[str]) -> dict[str, Any]:
         try:
             changes[key.strip()] = read_yaml(value)
         except RulesError as error:
-            raise RulesError(f"--set {shown(text)}: this is not a value in YAML: {error}") from None
+            raise RulesError(f"--set {shown(text)}: not a YAML value: {error}") from None
     return changes
 
 

@@ -1,4 +1,4 @@
-"""Pictures of tables and games: SVG, HTML, frames of pixels, a page that replays a game.
+"""Pictures of tables and games: SVG, HTML, pixels, and a page that replays a game.
 
 >>> from ohhell_env import Game
 >>> from ohhell_env.pictures import table_svg

@@ -21,16 +21,16 @@ def explained(record: Record, player: Any, seat: int | None = None) -> list[list
 
     Args:
         record: The game.
-        player: An object with ``begin`` and ``explain``, as players of ``agents`` have them.
-        seat: Ask at this seat's decisions only; None: at all.
+        player: An object with ``begin`` and ``explain``, such as a player of ``ohhell_agents``.
+        seat: Only ask at this seat's decisions; None: at all decisions.
 
     Returns:
-        By deal, a thought (see ``ohhell_env.records.thoughts``) for each bid and card; None where
-        it was not asked.
+        For each deal, a thought (see ``ohhell_env.records.thoughts``) for each bid and card; None
+        where the player was not asked.
 
     Raises:
         OhHellError: The player cannot explain itself.
-        NotationError: The record is no game by its rules.
+        NotationError: The record is not a game under its rules.
     """
     if not callable(getattr(player, "explain", None)):
         raise OhHellError(f"player {type(player).__name__} cannot say what it thinks")

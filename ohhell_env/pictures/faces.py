@@ -35,13 +35,13 @@ SPANISH_COLOURS = ("#96660b", "#b3261e", "#1d5fae", "#1c7a3d")
 
 
 class CardFace(NamedTuple):
-    """A card to look at."""
+    """A card as drawn."""
 
     rank: str
     suit: str
-    """Its symbol; a letter where the pack is no standard one."""
+    """The suit's symbol; its letter if the pack is not a standard one."""
     number: int
-    """Number of its suit in the pack, from 1."""
+    """Number of the suit in the pack, from 1."""
 
 
 def face(name: str, pack: Pack) -> CardFace:
@@ -55,13 +55,13 @@ def face(name: str, pack: Pack) -> CardFace:
 
 
 def symbol(suit: str, pack: Pack) -> str:
-    """Returns the symbol of a suit, or its letter where the pack is no standard one."""
+    """Returns the symbol of a suit, or its letter if the pack is not a standard one."""
     standard = set(pack.suits) <= set(STANDARD_SUITS)
     return _SYMBOLS[suit] if standard else suit
 
 
 def suit_name(suit: str, pack: Pack) -> str:
-    """Returns word and symbol of a suit ("hearts ♥"), or its letter where it has no word."""
+    """Returns the word and symbol of a suit ("hearts ♥"), or its letter if it has no word."""
     word = suit_word(suit, pack)
     return f"{word}\u00a0{symbol(suit, pack)}" if word != suit else suit
 
@@ -76,9 +76,9 @@ def as_held(hand: Iterable[str], trump: str | None, pack: Pack) -> list[str]:
 
 
 def shape(suit: str, pack: Pack) -> str | None:
-    """Returns the outline of a suit as an SVG path in a square of side 1 around the origin.
+    """Returns the outline of a suit as an SVG path, in a square of side 1 around the origin.
 
-    None where the pack's suits are letters of its own.
+    Returns None if the pack has suits of its own.
     """
     for letters, shapes in ((STANDARD_SUITS, _STANDARD_SHAPES), (SPANISH_SUITS, _SPANISH_SHAPES)):
         if set(pack.suits) <= set(letters):
@@ -87,7 +87,7 @@ def shape(suit: str, pack: Pack) -> str | None:
 
 
 def colours(pack: Pack, four: bool) -> tuple[str, ...]:
-    """Returns the colours of a pack's suits; Spanish suits have four in any case."""
+    """Returns the colours of a pack's suits; Spanish suits always have four."""
     if tuple(pack.suits) == SPANISH_SUITS:
         return SPANISH_COLOURS
     return FOUR_COLOURS if four else TWO_COLOURS

@@ -1,10 +1,10 @@
-"""An SVG picture as pixels, by resvg and Pillow: the extra ``pictures``.
+"""An SVG picture as pixels, with resvg and Pillow: the extra ``pictures``.
 
-The pictures' own fonts are used, so that a frame has the same pixels on every machine; names in
-other scripts are written with the fonts that the machine has.
+The pictures have fonts of their own, so a frame has the same pixels on every machine. Names in
+other scripts use the machine's fonts.
 """
 
-# resvg and Pillow are imported only when a frame is wanted.
+# resvg and Pillow are imported only on request.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def pixels(svg: str, width: int | None = None) -> NDArray[np.uint8]:
 
     Args:
         svg: The picture.
-        width: In pixels; None: its own.
+        width: In pixels; None: the picture's own.
 
     Raises:
         OhHellError: The extra is not installed.
@@ -56,7 +56,7 @@ def png(svg: str, width: int | None = None) -> bytes:
 
 
 _HAS = "–—‘’“”…−♠♡♢♣♤♥♦♧"
-"""Letters beyond Latin 1 that the pictures' own fonts have."""
+"""Characters beyond Latin 1 in the pictures' own fonts."""
 
 
 def _opened(data: bytes) -> Any:

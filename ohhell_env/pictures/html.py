@@ -1,4 +1,4 @@
-"""Tables and games as pieces of HTML, as notebooks show them."""
+"""Tables and games as pieces of HTML, for notebooks."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _MADE, _MISSED = "color:#2f7d4f;font-weight:bold", "opacity:.75"
 
 
 def game_html(game: Game, seat: int | None = None) -> str:
-    """Returns a game as a notebook shows it: the table, and the score sheet so far.
+    """Returns a game as HTML for a notebook: the table, and the score sheet so far.
 
     Args:
         game: The game.
-        seat: The seat that looks; None: all hands are open.
+        seat: Whose view to show; None: all hands are open.
     """
     drawing = draw_table(view_of(game, seat), fills_page=True)
     picture = f'<div style="max-width:760px">{drawing}</div>'
@@ -35,20 +35,20 @@ def game_html(game: Game, seat: int | None = None) -> str:
         return picture
     try:
         return picture + sheet_html(game.record())
-    except NotationError:  # taken over in the middle: earlier deals are not known
+    except NotationError:  # the game was taken over midway, so earlier deals are unknown
         return picture
 
 
 def sheet_html(record: Record, names: Sequence[str] | None = None) -> str:
-    """Returns the score sheet of a game: bid and tricks of every deal, and the score after it.
+    """Returns the score sheet of a game: bid and tricks of each deal, and the score after it.
 
     Args:
         record: The game.
-        names: Names by seat; None: those of the record, else "seat 0", "seat 1" and so on.
+        names: Names by seat; None: the record's, else "seat 0", "seat 1" and so on.
 
     Raises:
-        NotationError: The record is no game by its rules.
-        RulesError: There are not as many names as seats.
+        NotationError: The record is not a game under its rules.
+        RulesError: The number of names is not the number of seats.
     """
     checked = check(record)
     called = seat_names(checked.game.players, names, record)
@@ -63,12 +63,12 @@ def sheet_html(record: Record, names: Sequence[str] | None = None) -> str:
 
 
 def notebook_html(shown: Game | Record) -> str:
-    """Returns what a notebook shows of a game (the table, the score sheet) or of a record."""
+    """Returns HTML for a notebook: of a game (the table, the score sheet) or of a record."""
     return sheet_html(shown) if isinstance(shown, dict) else game_html(shown)
 
 
 class Html(str):
-    """A piece of HTML that notebooks show as such."""
+    """A piece of HTML that notebooks render."""
 
     __slots__ = ()
 
@@ -83,17 +83,17 @@ def replay_frame(
     player: Any = None,
     height: int = 820,
 ) -> Html:
-    """Returns the page that replays a game, in a frame that a notebook shows.
+    """Returns the page that replays a game, in a frame for a notebook.
 
     Args:
         record: The game.
         names: Names by seat.
-        seat: Show what this seat may know and nothing else.
-        player: What it thinks is shown at each decision; see ``replay_page``.
-        height: Of the frame, in CSS pixels.
+        seat: Show only what this seat may know.
+        player: Show what this player thinks at each decision; see ``replay_page``.
+        height: Height of the frame, in CSS pixels.
 
     Raises:
-        OhHellError: As ``replay_page``.
+        OhHellError: As for ``replay_page``.
     """
     page = escape(replay_page(record, names, seat, player))
     look = f"width:100%;height:{int(height)}px;border:1px solid #8884;border-radius:8px"

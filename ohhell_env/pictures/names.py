@@ -1,4 +1,4 @@
-"""What the seats of a picture are called."""
+"""Names of the seats in a picture."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ def seat_names(
     """Returns a name for each seat.
 
     Args:
-        players: How many seats there are.
-        names: The names wanted; None: those of the record, else "seat 0", "seat 1" and so on.
-        record: A record that has been checked; None: there is none.
+        players: Number of seats.
+        names: The names; None: the record's, else "seat 0", "seat 1" and so on.
+        record: A checked record; None: no record.
 
     Raises:
-        RulesError: There are not as many names as seats.
+        RulesError: The number of names is not the number of seats.
     """
     if names is None:
         kept: Sequence[str] | None = None if record is None else record.get("names")
         names = kept or [f"seat {seat}" for seat in range(players)]
     if len(names) != players:
-        raise RulesError(f"names: one for each of {players} seats, got {len(names)}")
+        raise RulesError(f"names: give one for each of the {players} seats, got {len(names)}")
     return list(names)

@@ -1,8 +1,8 @@
-"""A table as an SVG picture: who sits where, bids against tricks, the trick, the hands seen.
+"""A table as an SVG picture: seats, bids against tricks, the trick, the visible hands.
 
-Seats sit around the cloth, clockwise; the seat that looks (the referee: seat 0) is at the bottom.
-The picture needs nothing outside itself. Its size depends on the number of seats and on who looks,
-not on the state of the game, so that pictures of one game can be frames of a film.
+Seats are placed around the cloth, clockwise; the seat whose view it is (the referee: seat 0) is at
+the bottom. The picture needs no other file. Its size depends on the number of seats and on the
+view, not on the state of the game, so pictures of one game can be frames of a video.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 WIDTH = 960
 _TOP, _CLOTH = 70, 470
-"""Heights of the header and of the cloth, with the edges around it."""
+"""Heights of the header and of the cloth, with the margins around it."""
 _FONT = "DejaVu Sans, Verdana, Segoe UI, Helvetica, Arial, sans-serif"
 _PAPER, _INK, _SOFT, _LINE = "#f6f4ee", "#22282b", "#5f686b", "#d9d5c9"
 _GREEN, _SHADE, _RIM, _PLATE = "#3f6b5c", "#386253", "#2f5347", "#fbfaf6"
 _GOLD, _MISS, _EMPTY = "#c98a1b", "#b3402e", "#b9bfb8"
 _PLATE_WIDTH, _PLATE_HEIGHT = 168, 66
 _NO_TEXT = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML cannot hold."""
+"""Characters that XML cannot contain."""
 
 
 def table_svg(
@@ -48,12 +48,12 @@ def table_svg(
 
     Args:
         game: The table.
-        seat: The seat that looks; None: all hands are open.
+        seat: Whose view to draw; None: all hands are open.
         names: Names by seat; None: "seat 0", "seat 1" and so on.
         four_colours: Whether each suit has a colour of its own.
 
     Raises:
-        RulesError: There is no such seat, or there are not as many names as seats.
+        RulesError: The seat does not exist, or the number of names is not the number of seats.
     """
     if seat is not None and not 0 <= seat < game.players:
         raise RulesError(f"seat: 0 to {game.players - 1} at this table, got {shown(seat)}")
@@ -66,14 +66,14 @@ def draw_table(
     four_colours: bool = False,
     fills_page: bool = False,
 ) -> str:
-    """Returns the picture of what is shown of a table.
+    """Returns the picture of a table's view.
 
     Args:
-        table: What is shown.
+        table: What to show.
         names: As in ``table_svg``.
         four_colours: As in ``table_svg``.
-        fills_page: Whether it has no size of its own and is as wide as the part of a page that it
-            stands in; else it is ``WIDTH`` wide, which files need.
+        fills_page: Whether the picture takes the width of its place in a page; otherwise it is
+            ``WIDTH`` wide, which files need.
     """
     called = seat_names(table.rules.players, names)
     return _Drawing(table, called, four_colours).svg(fills_page)
@@ -93,7 +93,7 @@ class _Drawing:
 
     def svg(self, fills_page: bool) -> str:
         parts = [*self._header(), *self._cloth(), *self._hands()]
-        # no style here: programs that are no browsers read a height of "auto" as none at all
+        # No style here: programs other than browsers read a height of "auto" as no height.
         size = "" if fills_page else f'width="{WIDTH}" height="{self.height}" '
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {self.height}" '
@@ -149,7 +149,7 @@ class _Drawing:
         yield from self._trick()
 
     def _place(self, seat: int) -> tuple[float, float]:
-        """Returns where a seat sits, as the cosine and sine of its angle, y down."""
+        """Returns a seat's place, as the cosine and sine of its angle, y down."""
         players = self.table.rules.players
         away = (seat - (self.table.looker or 0)) % players
         angle = math.tau * (0.25 + away / players)  # from the bottom to the left: clockwise
@@ -179,7 +179,7 @@ class _Drawing:
         yield from self._pips(x + 12, y + 54, bid, won)
 
     def _pips(self, x: float, y: float, bid: int | None, won: int) -> Iterator[str]:
-        """A ring for each trick that was bid, filled when it is won; red ones are too many."""
+        """Draws a ring for each trick bid, filled once won; red ones are too many."""
         count = max(bid or 0, won)
         step = min(12.5, (_PLATE_WIDTH - 34) / max(count - 1, 1))
         for place in range(count):
@@ -239,7 +239,7 @@ class _Drawing:
             yield self._small(card, 190 + place * step, y)
 
     def _small(self, card: str, x: float, y: float) -> str:
-        """A small card: rank and suit alone."""
+        """Draws a small card: only rank and suit."""
         rank, _, number = face(card, self.pack)
         colour = self.colours[number - 1]
         return (
@@ -275,7 +275,7 @@ class _Drawing:
         )
 
     def _suit(self, suit: str, x: float, y: float, size: float, colour: str) -> str:
-        """A suit's shape around a point; a letter where it has none."""
+        """Draws a suit's shape around a point; a letter if it has none."""
         outline = shape(suit, self.pack)
         if outline is None:
             return _words(x, y + size * 0.36, suit, size, "bold", fill=colour, anchor="middle")
@@ -303,12 +303,12 @@ def _words(
 
 
 def _text(text: str) -> str:
-    """Returns text that XML can hold, whatever a name is made of."""
+    """Returns text that XML can contain, whatever characters a name has."""
     return escape(_NO_TEXT.sub("�", text))
 
 
 def _clipped(text: str, room: float, size: float) -> str:
-    """Returns as much of a text as a line of some width has room for."""
+    """Returns the part of a text that fits a line of some width."""
     width = 0.0
     for place, letter in enumerate(text):
         width += size * _letter(letter)
@@ -318,7 +318,7 @@ def _clipped(text: str, room: float, size: float) -> str:
 
 
 def _letter(letter: str) -> float:
-    """Returns the width of a bold letter, in units of its size; rather too much than too little."""
+    """Returns the width of a bold letter, in units of its size, rounded up for safety."""
     if letter in "iljt.,:;'!|()[] f":
         return 0.42
     if letter in "mwMW@%" or ord(letter) > 0x2E80:

@@ -1,7 +1,7 @@
-"""``TableView``: what is shown of a table, to one seat or to the referee; text and pictures use it.
+"""``TableView``: what to show of a table, to one seat or to the referee, in text and pictures.
 
-A seat's view is made from its decoded observation and nothing else, so it holds what that seat may
-know. Seats are absolute here: the numbers of the agents.
+A seat's view comes only from its decoded observation, so it contains only what that seat may know.
+Seats are absolute here: the numbers of the agents.
 """
 
 from __future__ import annotations
@@ -25,58 +25,58 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TableView:
-    """What is shown of a table; card names, absolute seats."""
+    """What to show of a table, with card names and absolute seats."""
 
     rules: Rules
     deal: int
-    """Its number in the game, from 0 on."""
+    """Number of the deal in the game, from 0."""
     hand_size: int
     blind: bool
     trump: str
-    """Suit letter, "NT", or "?" while not revealed."""
+    """Suit letter, "NT" for no-trump, or "?" before the trump is revealed."""
     turned: str | None
     dealer: int
     actor: int
-    """The seat to act; -1 for none."""
+    """The seat to act; -1: none."""
     bids: Sequence[int | None]
     tricks_won: Sequence[int]
     scores: Sequence[int]
     hands: Mapping[int, Sequence[str]]
-    """The hands that are seen, by seat."""
+    """The visible hands, by seat."""
     counts: Sequence[int]
-    """Cards that each seat holds, seen or not."""
+    """Cards that each seat holds, visible or not."""
     trick: Sequence[tuple[int, str]]
     """(seat, card) in the order of play."""
     winning: int
-    """The seat whose card wins the trick so far; -1 while nothing is led."""
+    """The seat whose card wins the trick so far; -1 before the lead."""
     trick_number: int
     bidding: bool
     over: bool
     looker: int | None
-    """The seat that looks; None: the referee."""
+    """The seat whose view this is; None: the referee."""
 
     @property
     def variant(self) -> str:
-        """The name of the game at the table."""
+        """The name of the game."""
         known = VARIANTS.get(self.rules.name)
         return known.title if known else "Oh Hell by own rules"
 
     @property
     def where(self) -> str:
-        """Deal and hand size in words."""
+        """Deal and hand size, as text."""
         blind = ", blind" if self.blind else ""
         return f"deal {self.deal + 1} of {num_deals(self.rules)}, hand size {self.hand_size}{blind}"
 
     @property
     def part(self) -> str:
-        """Which part of the deal it is, in words."""
+        """The part of the deal, as text."""
         if self.over:
             return "the end"
         return "bidding" if self.bidding else f"trick {self.trick_number + 1}"
 
     @property
     def balance(self) -> str | None:
-        """How the bids stand to the hand size, in words; None before all have bid."""
+        """The bids compared to the hand size, as text; None before all have bid."""
         if self.bidding:
             return None
         total = sum(bid or 0 for bid in self.bids)
@@ -91,8 +91,8 @@ def seat_view(view: dict[str, Any], rules: Rules, seat: int, actor: int) -> Tabl
     Args:
         view: The seat's observation, decoded.
         rules: The rules.
-        seat: The seat that looks.
-        actor: The seat to act, which everybody knows; -1 for none.
+        seat: The seat whose view this is.
+        actor: The seat to act, which everybody knows; -1: none.
     """
     players = rules.players
 
@@ -134,7 +134,7 @@ def referee_view(game: Game, actor: int | None = None) -> TableView:
 
     Args:
         game: The table.
-        actor: The seat to act, -1 for none; None: the game's.
+        actor: The seat to act, -1: none; None: the game's.
     """
     pack = game.rules.pack
     return TableView(
@@ -163,7 +163,7 @@ def referee_view(game: Game, actor: int | None = None) -> TableView:
 
 
 def view_of(game: Game, seat: int | None) -> TableView:
-    """Returns a table as a seat sees it, or, for None, as the referee does."""
+    """Returns a table as a seat sees it, or, for None, as the referee sees it."""
     if seat is None:
         return referee_view(game)
     layout = layout_of(game.rules, "default", game.chosen_size)
@@ -173,7 +173,7 @@ def view_of(game: Game, seat: int | None) -> TableView:
 
 
 def in_order(names: Sequence[str], pack: Pack) -> list[list[str]]:
-    """Returns a hand by suit, the last suit of the pack first, each from high to low."""
+    """Returns a hand by suits, the last suit of the pack first, each from high to low."""
     cards = sorted((parse_card(name, pack) for name in names), reverse=True)
     suits: dict[str, list[str]] = {}
     for card in cards:

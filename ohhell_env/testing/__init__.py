@@ -1,4 +1,4 @@
-"""Checks that ship with the library: random rules, random games, and what must hold in each."""
+"""Checks that ship with the library: random rules, random games, and their invariants."""
 
 from ohhell_env.testing.checks import (
     BrokenGameError,

@@ -1,7 +1,7 @@
-"""Checks that ship with the library: random rules, random games, and what must hold in each.
+"""Checks that ship with the library: random rules, random games, and their invariants.
 
-``ohhell fuzz`` runs them by the million; tests of other engines, agents and variants
-can use them too. What is found wrong raises ``BrokenGameError``.
+``ohhell fuzz`` runs them by the million. Tests of other engines, agents and variants can use them
+too. A violation raises ``BrokenGameError``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Settings = dict[str, Any]
 
 
 class BrokenGameError(AssertionError):
-    """The engine has broken the rules: never a user's mistake."""
+    """The engine has broken the rules; never a user's mistake."""
 
 
 # ----------------------------------------------------------------------------- random rules
@@ -46,13 +46,13 @@ class BrokenGameError(AssertionError):
 def random_rules(rng: random.Random) -> Rules:
     """Draws rules over every axis: odd and tiny packs, 2 to 8 players, all duties and scorings.
 
-    Every legal combination of settings can come up; numbers without a natural bound stay small
-    mostly, so that games stay short.
+    Every legal combination of settings can occur. Numbers without a natural bound mostly stay
+    small, so games stay short.
     """
     while True:
         try:
             return Rules(**_random_settings(rng))
-        except RulesError:  # settings that clash: draw again
+        except RulesError:  # the settings conflict: draw again
             continue
 
 
@@ -87,7 +87,7 @@ def _axis(name: str) -> type:
 
 
 def _one_of(rng: random.Random, cls: type, field: str) -> Any:
-    """Draws one of the values that a setting may have."""
+    """Draws one of a setting's possible values."""
     annotation = field_types(cls)[field]
     return rng.random() < 0.5 if annotation is bool else rng.choice(annotation.__args__)
 
@@ -180,7 +180,7 @@ def _random_settlement(rng: random.Random) -> Settings:
     }
 
 
-# ------------------------------------------------------------------- what holds at every moment
+# ------------------------------------------------------------------- invariants
 
 
 def play_random(
@@ -192,10 +192,10 @@ def play_random(
     """Plays a game with uniformly random legal actions and returns it.
 
     Args:
-        game: The game; it is played on from where it stands.
+        game: The game; play continues from its current state.
         rng: Chooses the actions.
-        check: Called before the first action and after each, ``check_game`` for instance.
-        actions: Stop after so many; None: play to the end.
+        check: Called before the first action and after each, for example ``check_game``.
+        actions: Stop after this number of actions; None: play to the end.
     """
     made = 0
     while True:
@@ -208,10 +208,10 @@ def play_random(
 
 
 def check_game(game: Game) -> None:
-    """Checks everything that must hold at this moment of a game, whoever plays it.
+    """Checks all invariants of a game in its current state, whoever plays it.
 
     Raises:
-        BrokenGameError: Something does not hold; the message says what, and where in the game.
+        BrokenGameError: An invariant is violated; the message says which, and where in the game.
     """
     for check in (_cards, _turned_card, _bids, _tricks, _legal, _scores):
         check(game)
@@ -232,7 +232,7 @@ def _cards(game: Game) -> None:
     played = [card for _, card in game.plays]
     held = [card for hand in game.hands for card in hand]
     _demand(game, len(set(played)) == len(played), "a card is played twice")
-    _demand(game, sorted(held + played) == sorted(dealt), "a card got lost or appeared")
+    _demand(game, sorted(held + played) == sorted(dealt), "a card was lost or appeared")
     sizes = {len(hand) for hand in game.dealt}
     _demand(game, sizes == {game.hand_size}, "hands differ in size")
 
@@ -245,7 +245,7 @@ def _turned_card(game: Game) -> None:
     elif source is TrumpSource.DEALER_CARD:
         _demand(game, holders == [game.dealer], "the turned card is not the dealer's")
     else:
-        _demand(game, turned is None, "a card is turned where none is due")
+        _demand(game, turned is None, "a card is turned, but the trump does not come from one")
     if turned is not None:
         _demand(game, game.trump == suit_of(turned), "the trump is not the turned card's suit")
 
@@ -260,7 +260,7 @@ def _bids(game: Game) -> None:
     _demand(game, all(made) == (game.phase is not Phase.BID), "the bidding ended at a wrong time")
     hooked = rules.bidding.hook == "last_bidder" and size >= rules.bidding.hook_min_hand
     if all(made) and hooked:
-        _demand(game, sum(bids) != size, "the bids total the hand size in spite of the hook")
+        _demand(game, sum(bids) != size, "the bids add up to the hand size despite the hook")
 
 
 def _tricks(game: Game) -> None:
@@ -275,7 +275,7 @@ def _tricks(game: Game) -> None:
     _demand(game, won == game.tricks_won, f"tricks won are {game.tricks_won}, not {won}")
     _demand(game, len(game.trick) < game.players, "a full trick was not taken")
     if game.over:
-        _demand(game, sum(won) == game.hand_size, "the tricks don't total the hand size")
+        _demand(game, sum(won) == game.hand_size, "the tricks don't add up to the hand size")
 
 
 def _winner(game: Game, trick: list[tuple[int, int]]) -> int:
@@ -286,8 +286,8 @@ def _winner(game: Game, trick: list[tuple[int, int]]) -> int:
 
 def _legal(game: Game) -> None:
     legal = game.legal_actions()
-    _demand(game, bool(legal) != game.over, "nothing is legal before the end, or something after")
-    _demand(game, (game.seat == -1) == game.over, "nobody is to act, or somebody after the end")
+    _demand(game, bool(legal) != game.over, "no action is legal before the end, or one is after it")
+    _demand(game, (game.seat == -1) == game.over, "no seat is to act, or one is after the end")
     if game.phase is Phase.BID:
         allowed = set(range(BID_BASE, BID_BASE + game.hand_size + 1))
         _demand(game, set(legal) <= allowed and len(legal) >= game.hand_size, "bids are missing")
@@ -305,15 +305,15 @@ def _scores(game: Game) -> None:
     if game.finished_deals:
         points = _points(game, game.finished_deals[-1])
         _demand(game, points == game.points, f"points are {game.points}, not {points}")
-        _demand(game, points == game.finished_deals[-1]["points"], "points are filed wrongly")
+        _demand(game, points == game.finished_deals[-1]["points"], "the deal has other points")
     if game.over:
-        _demand(game, abs(sum(game.win_shares()) - 1) < 1e-9, "the win is not shared out")
+        _demand(game, abs(sum(game.win_shares()) - 1) < 1e-9, "the win shares don't add up to 1")
         paid = game.settlement()
         _demand(game, abs(sum(paid)) <= 1e-9 * max(1.0, *map(abs, paid)), "payments don't cancel")
 
 
 def _points(game: Game, deal: dict[str, Any]) -> list[int]:
-    """Returns the points of a finished deal: a seat has won the tricks that it leads after."""
+    """Returns the points of a finished deal; a seat won each trick that it led after."""
     leaders = [trick[0][0] for trick in deal["tricks"]][1:]
     won = [leaders.count(seat) for seat in range(game.players)]
     won[_last_winner(game, deal)] += 1
@@ -333,24 +333,24 @@ def _last_winner(game: Game, deal: dict[str, Any]) -> int:
 
 
 def check_records(game: Game) -> None:
-    """Checks that a game survives being recorded: as JSON, as text, and played again.
+    """Checks that a game survives recording as JSON and as text, and replaying.
 
     Raises:
-        BrokenGameError: It does not.
+        BrokenGameError: It does not survive.
         NotationError: The game's own record is refused.
     """
     record = game.record()
-    _demand(game, from_json(to_json(record)) == record, "the JSON tells another game")
+    _demand(game, from_json(to_json(record)) == record, "the JSON is of another game")
     text = format_game(record)
-    _demand(game, parse_game(text) == record, "the text tells another game")
-    for seed in (record["seed"], None):  # without a seed, every card is laid out
+    _demand(game, parse_game(text) == record, "the text is of another game")
+    for seed in (record["seed"], None):  # without a seed, the record gives every card
         again = replay({**record, "seed": seed})
         _demand(game, again.record() == {**record, "seed": seed}, "the replay is another game")
         _demand(game, public_state(again) == public_state(game), "the replay ends elsewhere")
 
 
 def public_state(game: Game) -> dict[str, Any]:
-    """Returns all that a game says of itself at this moment, to compare two games."""
+    """Returns all public values of a game in its current state, to compare two games."""
     names = "phase seat dealer leader deal hand_size blind hands dealt turned trump trump_known"
     names += " bids tricks_won plays scores points"
     state = {name: getattr(game, name) for name in names.split()}
@@ -362,9 +362,9 @@ def public_state(game: Game) -> dict[str, Any]:
 
 
 def load_referee() -> Any | None:
-    """Returns the class of the naive referee; None outside a clone, where there is none.
+    """Returns the class of the naive referee; None outside a clone, which has no referee.
 
-    The referee is in ``tests/reference.py``; it imports nothing of the project.
+    The referee is in ``tests/reference.py``, which imports nothing of the project.
     """
     path = Path(__file__).parents[2] / "tests" / "reference.py"
     spec = importlib.util.spec_from_file_location("ohhell_reference", path)
@@ -379,7 +379,7 @@ class Refereed:
     """A check for ``play_random``: the naive referee follows a whole game and must agree.
 
     Args:
-        game: A game of episode "game", nothing played yet.
+        game: A game of episode "game", before its first action.
         referee: What ``load_referee`` returns.
     """
 
@@ -389,7 +389,7 @@ class Refereed:
         self.seen = 0
 
     def __call__(self, game: Game) -> None:
-        """Tells the referee what was done since the last call, and compares."""
+        """Passes the actions since the last call to the referee, and compares."""
         if self.deal >= 0:
             self._tell(game)
         if game.deal != self.deal and not game.over:
@@ -415,7 +415,7 @@ class Refereed:
         finished = len(game.finished_deals) > self.deal
         deal = game.finished_deals[self.deal] if finished else deal_record(game)
         moves = [bid for _, bid in deal["bids"]]
-        if not deal["blind"]:  # there the cards play themselves
+        if not deal["blind"]:  # in a blind deal the cards play themselves
             moves += [card for trick in deal["tricks"] for _, card in trick]
         for move in moves[self.seen :]:
             self.referee.play(move)

@@ -1,8 +1,8 @@
 """Random games with a second opinion on every step; compiled, for ``ohhell_env.testing``.
 
-The watcher keeps its own account of the table, from the cards as dealt and the actions made, and
-decides everything again in the plainest way: card by card, adding up from the start. Of the
-engine's working state it reads nothing; after every step the two must agree.
+The watcher keeps its own account of the table, from the dealt cards and the actions. It decides
+everything again in the plainest way: card by card, adding up from the start. It reads nothing of
+the engine's working state. After every step the two must agree.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ohhell_env.rules.schedule import MAX_EXTRA_DEALS, TrumpSource
 
 
 class Fault(IntEnum):
-    """What the watcher found wrong."""
+    """A fault that the watcher can find."""
 
     NONE = 0
     DEALER = 1
@@ -79,7 +79,7 @@ WATCH = np.dtype(
         ("broken", _I8),
         ("deals", _I8),
         ("extra", _I8),
-        ("last_regular", _I8),  # 1 after the last deal that is not an extra one
+        ("last_regular", _I8),  # 1 after the last deal that is not an extra deal
         ("over", _I8),
         ("step", _I8),
     ],
@@ -114,7 +114,7 @@ def new_watch() -> Rows:
 
 @entry
 def watched_games(games, chooser, rules, watch, seed, number):
-    """Plays random games one after another, game g under seed ``seed + g``, and watches each.
+    """Plays random games one after another, game g with seed ``seed + g``, and watches each.
 
     Args:
         games: One ``GAME`` row.
@@ -122,11 +122,11 @@ def watched_games(games, chooser, rules, watch, seed, number):
         rules: ``RULES`` row.
         watch: ``WATCH`` row.
         seed: uint64.
-        number: How many games.
+        number: Number of games.
 
     Returns:
-        (fault, game, decisions): a ``Fault``, the game in which it came up (``number`` if none; the
-        rows are left as they were then), and the decisions made in all.
+        (fault, game, decisions): a ``Fault``; the game in which it occurred (``number`` if none;
+        the rows keep their state from then); and the total number of decisions.
     """
     decisions = 0
     for game in range(number):
@@ -158,14 +158,14 @@ def _watched_game(games, chooser, rules, watch, seed):
 
 @entry
 def watch_start(games, rules, watch):
-    """Takes up an episode that has just begun; returns a ``Fault`` if it began wrongly."""
+    """Starts watching a new episode; returns a ``Fault`` if it began wrongly."""
     _begin(watch[0])
     return np.int64(_take_deal(games[0], rules[0], watch[0]))
 
 
 @entry
 def watch_step(games, rules, watch, action):
-    """Makes an action, deals the next deal when one ends, and checks all; returns a ``Fault``."""
+    """Applies an action, deals again after a deal, and checks everything; returns a ``Fault``."""
     row, account = games[0], watch[0]
     legal = _expected_legal(rules[0], account)
     if row.legal != legal or legal == ZERO:
@@ -199,7 +199,7 @@ def _begin(watch):
 
 @entry
 def _take_deal(row, rules, watch):
-    """Checks a new deal and notes its cards."""
+    """Checks a new deal and stores its cards."""
     players = rules.players
     if not 0 <= row.dealer < players:
         return _F_DEALER
@@ -356,7 +356,7 @@ def _may_lead_trump(rules, watch):
 
 @entry
 def _note(rules, watch, action):
-    """Carries an action into the watcher's account."""
+    """Applies an action to the watcher's account."""
     if action >= BID_BASE:
         watch.bids[watch.seat] = action - BID_BASE
         watch.num_bids += 1
@@ -446,7 +446,7 @@ def _compare(row, rules, watch):
 
 @entry
 def _check_history(row, rules, watch):
-    """Every card dealt has its own place in the order of play, the others none."""
+    """Checks that every card played has its own place in the order of play, and others none."""
     places = ZERO
     played = 0
     for card in range(64):
@@ -463,7 +463,7 @@ def _check_history(row, rules, watch):
 
 @entry
 def _end_deal(row, rules, watch):
-    """Scores the deal and compares."""
+    """Scores the deal and compares the points."""
     fault = _check_history(row, rules, watch)
     total = 0
     for seat in range(rules.players):
@@ -509,7 +509,7 @@ def _note_end(rules, watch):
 
 @entry
 def _check_result(games, compiled, watch):
-    """Checks win shares and payments at the end."""
+    """Checks win shares and payments at the end of the game."""
     rules = compiled[0]
     players = rules.players
     shares, paid = np.zeros(players), np.zeros(players)
@@ -534,7 +534,7 @@ def _check_result(games, compiled, watch):
 
 @entry
 def _better(rules, watch, one, other):
-    """Whether one seat stands above another at the end."""
+    """Returns whether one seat ranks above another at the end."""
     if watch.scores[one] != watch.scores[other]:
         return watch.scores[one] > watch.scores[other]
     if rules.tie_break == _MOST_EXACT:

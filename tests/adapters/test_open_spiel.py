@@ -275,11 +275,11 @@ def test_rules_of_ones_own_are_told_by_the_parameters() -> None:
         ("rules=oh_hel", "did you mean 'oh_hell'"),
         ("settings=biding: {hook: none}", "did you mean 'bidding'"),
         ("settings=1: 2", "write name: value"),
-        ("settings=a: {", "this is not YAML"),
+        ("settings=a: {", "not valid YAML"),
         ("hand_size=99", "the largest hand size is 13"),
         ("hand_size=-1", "a whole number from 1 on is wanted"),
         ("players=9", "players must be 2 to 8"),
-        ("reward=win", r"one deal of ours; allowed: points, relative$"),
+        ("reward=win", r"one deal; allowed: points, relative$"),
         ("reward=best", r"reward='best': .*allowed: points, relative$"),
     ],
 )
@@ -290,7 +290,7 @@ def test_what_cannot_be(text: str, words: str) -> None:
 
 def test_chance_and_seats_do_only_what_they_can() -> None:
     state = game_of("oh_hell", 2).new_initial_state()
-    with pytest.raises(RulesError, match=r"chance cannot do 7 now"):
+    with pytest.raises(RulesError, match=r"chance cannot choose 7 now"):
         state.apply_action(7)
     dealt = dealt_by_chance(state.get_game(), random.Random(1))
     with pytest.raises(OhHellError, match="illegal bid 3: the hand size is 2"):

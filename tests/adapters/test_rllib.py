@@ -168,7 +168,7 @@ def test_the_turn_of_another() -> None:
     (agent,) = seen
     other = next(each for each in env.possible_agents if each != agent)
     for actions in ({other: 60}, {}, {agent: 60, other: 60}):
-        with pytest.raises(IllegalActionError, match=f"the turn of '{agent}' alone"):
+        with pytest.raises(IllegalActionError, match=f"only '{agent}' is to act"):
             env.step(actions)
 
 

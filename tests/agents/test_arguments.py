@@ -83,14 +83,14 @@ def test_int8_is_handed_on_without_a_copy() -> None:
 
 
 WRONG_VIEWS = {
-    "half": (0.5, "got 0.5 at place \\(1, 3\\)"),
+    "half": (0.5, "got 0.5 at index \\(1, 3\\)"),
     "not a number": (float("nan"), "got nan"),
     "infinite": (float("inf"), "got inf"),
-    "too large": (128, "whole numbers from -128 to 127 are wanted, got 128"),
+    "too large": (128, "must be whole numbers from -128 to 127, got 128"),
     "complex": (1j, "got complex128"),
     "text": ("x", "got <U"),
     "nothing": (None, "got object"),
-    "ragged": ([1, 2], "an array of int8 is wanted"),
+    "ragged": ([1, 2], "must be an array of int8"),
 }
 
 
@@ -115,7 +115,7 @@ def test_a_mask_holds_zeros_and_ones(name: str, value: float) -> None:
     masks = games.action_masks.astype(type(value))
     masks[1, 7] = value
     player = begun(name)
-    with pytest.raises(IllegalActionError, match=f"masks: .* from 0 to 1 are wanted, got {value}"):
+    with pytest.raises(IllegalActionError, match=f"masks must be .* from 0 to 1, got {value}"):
         player.act_batch(games.observations, masks)
     with pytest.raises(IllegalActionError, match="from 0 to 1"):
         player.act(games.observations[1], {"action_mask": masks[1]})
@@ -125,7 +125,7 @@ def test_a_mask_holds_zeros_and_ones(name: str, value: float) -> None:
 def test_shapes_are_checked_before_anything_is_asked(shape: tuple[int, ...]) -> None:
     wrong = np.ones(shape, np.int8)
     for views in ((wrong, np.ones((1, 70), np.int8)), (np.ones((1, 70), np.int8), wrong)):
-        with pytest.raises(IllegalActionError, match="wanted, got shapes"):
+        with pytest.raises(IllegalActionError, match="expected .*, got shapes"):
             RandomAgent(seed=1).act_batch(*views)
 
 
@@ -152,7 +152,7 @@ WRONG_WORDS = {
 @pytest.mark.parametrize("name", NAMES)
 def test_words_are_one_uint64_for_each_decision(name: str, what: str) -> None:
     games = a_batch()
-    with pytest.raises(IllegalActionError, match="words: an array of 4 uint64 is wanted"):
+    with pytest.raises(IllegalActionError, match="words must be an array of 4 uint64"):
         begun(name).act_batch(games.observations, games.action_masks, words=WRONG_WORDS[what])
 
 
@@ -195,20 +195,20 @@ LOADERS = (ohhell_agents.load, RandomAgent.load, HeuristicAgent.load)
 @pytest.mark.parametrize("path", [None, 5, "", "x\0y", b"x", ["x"], 1.5])
 @pytest.mark.parametrize("load", LOADERS)
 def test_load_wants_a_path(load: Any, path: Any) -> None:
-    with pytest.raises(CheckpointError, match="is a path"):
+    with pytest.raises(CheckpointError, match="needs a path"):
         load(path)
 
 
 @pytest.mark.parametrize("path", ["nowhere", "x" * 5000, "\ud800", Path("no/where.json")])
 @pytest.mark.parametrize("load", LOADERS)
 def test_load_wants_a_file_that_is_there(load: Any, path: Any) -> None:
-    with pytest.raises(CheckpointError, match=r"No such file|name too long|no name that a file"):
+    with pytest.raises(CheckpointError, match=r"No such file|name too long|not a possible file name"):
         load(path)
 
 
 def test_save_wants_a_path() -> None:
     for path in (None, 5, "", "x\0y"):
-        with pytest.raises(CheckpointError, match="is a path"):
+        with pytest.raises(CheckpointError, match="needs a path"):
             RandomAgent(seed=1).save(path)  # type: ignore[arg-type]
 
 

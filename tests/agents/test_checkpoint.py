@@ -104,7 +104,7 @@ def test_a_failed_saving_leaves_the_old_one(saved: Path, monkeypatch: pytest.Mon
 def test_refuses_to_replace_what_is_no_checkpoint(tmp_path: Path) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.txt").write_text("years of work")
-    with pytest.raises(CheckpointError, match="no checkpoint"):
+    with pytest.raises(CheckpointError, match="is not a checkpoint"):
         save_checkpoint(tmp_path / "thesis", new_checkpoint())
     assert (tmp_path / "thesis" / "chapter.txt").read_text() == "years of work"
 
@@ -157,7 +157,7 @@ def doubled(weights: dict[str, torch.Tensor]) -> None:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (infinite, "actor.0.bias holds values that are not finite"),
+        (infinite, "actor.0.bias contains values that are not finite"),
         (wider, r"critic.4.weight is float32 of shape \(8, 1\)"),
         (renamed, "the tensor 'actor.0.bias' is missing"),
         (doubled, "float64"),
@@ -195,7 +195,7 @@ def test_a_header_that_promises_too_much(saved: Path) -> None:
 def test_oversized_weights_are_not_read(saved: Path) -> None:
     with (saved / WEIGHTS).open("r+b") as file:
         file.truncate(1 << 40)  # a sparse file: takes no room
-    with pytest.raises(CheckpointError, match="of another size"):
+    with pytest.raises(CheckpointError, match="does not fit the network"):
         load_checkpoint(saved)
 
 
@@ -225,22 +225,22 @@ def test_broken_cards(saved: Path, text: str, expected: str) -> None:
         ({"rules": {"dealer": 1}}, "unknown setting 'dealer'"),
         ({"rules": 7}, "cannot be played"),
         ({"layout": {"name": "cosy", "digest": "x"}}, "layout 'cosy'"),
-        ({"layout": {"name": "default", "digest": "0123"}}, "'0123'.*train it anew"),
+        ({"layout": {"name": "default", "digest": "0123"}}, "'0123'.*train it again"),
         # the universal layout before it told all rules apart
-        ({"layout": {"name": "universal", "digest": "1c474f9dffea"}}, "1c474.*train it anew"),
+        ({"layout": {"name": "universal", "digest": "1c474f9dffea"}}, "1c474.*train it again"),
         ({"layout": None}, "incomplete or broken"),
         ({"hand_size": 400}, "hand_size 400"),
         ({"hand_size": True}, "hand_size True"),
         ({"network": {"inputs": "other", "hidden": [16, 8]}}, "'other'"),
         (
             {"network": {"inputs": "sorted-suits-1", "hidden": [16, 8]}},
-            "inputs of the kind 'sorted-suits-1', this library makes 'sorted-suits-2'; train it",
+            "inputs of kind 'sorted-suits-1', but this library computes 'sorted-suits-2'; train it",
         ),
         ({"network": {"hidden": [16, 8]}}, "incomplete or broken"),
         ({"network": {"inputs": INPUTS, "hidden": [16, 8]}}, "incomplete or broken.*told_rules"),
         ({"network": {"inputs": INPUTS, "hidden": [16, 8], "told_rules": 1}}, "told_rules 1;"),
         ({"network": {"inputs": INPUTS, "hidden": [10**9]}}, "hidden layers"),
-        ({"network": {"inputs": INPUTS, "hidden": [4096] * 8}}, "of another size"),
+        ({"network": {"inputs": INPUTS, "hidden": [4096] * 8}}, "does not fit the network"),
         ({"network": {"inputs": INPUTS, "hidden": "xx"}}, "hidden layers"),
         ({"network": {"inputs": INPUTS, "hidden": [16.0, 8]}}, "hidden layers"),
         ({"network": {"inputs": INPUTS, "hidden": []}}, "hidden layers"),
@@ -258,7 +258,7 @@ def test_missing_files(saved: Path, tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="a checkpoint is a folder with"):
         load_checkpoint(saved)
     (saved / WEIGHTS).mkdir()
-    with pytest.raises(CheckpointError, match="not a file"):
+    with pytest.raises(CheckpointError, match="not a regular file"):
         load_checkpoint(saved)
     with pytest.raises(CheckpointError, match="a checkpoint is a folder with"):
         load_checkpoint(tmp_path / "nowhere")
@@ -267,15 +267,15 @@ def test_missing_files(saved: Path, tmp_path: Path) -> None:
 def test_a_pipe_is_not_waited_for(saved: Path) -> None:
     (saved / METADATA).unlink()
     os.mkfifo(saved / METADATA)
-    with pytest.raises(CheckpointError, match="not a file"):
+    with pytest.raises(CheckpointError, match="not a regular file"):
         load_checkpoint(saved)
 
 
 @pytest.mark.parametrize("path", [None, 5, "", "x\0y", b"x"])
 def test_a_place_is_a_path(path: Any) -> None:
-    with pytest.raises(CheckpointError, match="is a path"):
+    with pytest.raises(CheckpointError, match="needs a path"):
         load_checkpoint(path)
-    with pytest.raises(CheckpointError, match="is a path"):
+    with pytest.raises(CheckpointError, match="needs a path"):
         save_checkpoint(path, new_checkpoint())
 
 

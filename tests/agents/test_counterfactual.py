@@ -179,13 +179,13 @@ def edit(saved: Path, **changes: Any) -> None:
     ("changes", "expected"),
     [
         ({"kind": "learned"}, "incomplete or broken"),
-        ({"kind": "oracle"}, "kind 'oracle'; 'counterfactual', 'learned', 'two_parts' are known"),
+        ({"kind": "oracle"}, "kind 'oracle'; allowed: 'counterfactual', 'learned', 'two_parts'"),
         ({"kind": ["counterfactual"]}, "of kind"),
-        ({"inputs": "reckoning-0"}, "train it anew"),
-        ({"inputs": None}, "train it anew"),
+        ({"inputs": "reckoning-0"}, "train the player again"),
+        ({"inputs": None}, "train the player again"),
         ({"version": 99}, "version 99"),
-        ({"weights_sha256": "0" * 64}, "is damaged"),
-        ({"weights_sha256": None}, "is damaged"),
+        ({"weights_sha256": "0" * 64}, "damaged"),
+        ({"weights_sha256": None}, "damaged"),
     ],
 )
 def test_a_card_that_does_not_fit_is_refused(
@@ -199,7 +199,7 @@ def test_a_card_that_does_not_fit_is_refused(
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (lambda weights: weights.pop("now_end"), "of another size|is missing"),
+        (lambda weights: weights.pop("now_end"), "does not fit the network|is missing"),
         (lambda weights: weights.update(card_out=weights["card_out"] * np.nan), "not finite"),
         (
             lambda weights: weights.update(card_out=weights["card_out"].astype(int)),
@@ -258,7 +258,7 @@ def test_weights_whose_sums_overflow_are_refused(
     save_file(weights, saved / WEIGHTS)
     replace_weights(saved, (saved / WEIGHTS).read_bytes())
     for open_it in (ohhell_agents.load, lambda path: ohhell_agents.make(f"search:policy={path}")):
-        with pytest.raises(CheckpointError, match=f"so large that its {expected}.*train it anew"):
+        with pytest.raises(CheckpointError, match=f"so large that its {expected}.*train .* again"):
             open_it(saved)
 
 

@@ -246,7 +246,7 @@ def test_what_was_expected_before_is_mixed_in() -> None:
                 assert thought.difference == pytest.approx(wanted, abs=0.002)
         by_value = max(told.thoughts, key=lambda t: -99.0 if t.value is None else t.value)
         apart += by_value.action != told.chosen
-        assert any("counts as much as 80 deals" in note for note in told.notes)
+        assert any("counts as 80 deals" in note for note in told.notes)
     assert apart > 0, "the mean of the deals played out alone would have chosen another bid"
 
 

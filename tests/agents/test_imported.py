@@ -117,13 +117,13 @@ def test_a_seat_that_is_not_there_is_not_handed_on(seat: Any) -> None:
         ("their_bots.cleve:Batch", "no module 'their_bots.cleve' .*: did you mean 'clever'"),
         ("zzqx:Batch", "no module 'zzqx' on Python's path$"),
         ("their_bots.clever:Bach", "has no class 'Bach': did you mean 'Batch'"),
-        ("their_bots.clever:number", "number is no class but int"),
-        ("their_bots.clever:Nothing", "Nothing is no player: it has neither act"),
+        ("their_bots.clever:number", "number is not a class but int"),
+        ("their_bots.clever:Nothing", "Nothing is not a player: it has neither act"),
         ("their_bots.clever:Breaks", "cannot be made: RuntimeError: no weights"),
         ("their_bots.broken:Batch", "cannot be imported: ModuleNotFoundError: .*missing"),
         ("their_bots.wrong:Batch", "cannot be imported: SyntaxError"),
         ("their_bots:Batch", "their_bots has no class 'Batch': it has no classes"),
-        ("python:their_bots.clever", "python:package.module:Class is wanted"),
+        ("python:their_bots.clever", "write python:package.module:Class"),
     ],
 )
 def test_what_cannot_be_imported_is_explained(spec: str, message: str) -> None:

@@ -113,7 +113,7 @@ FAULTS = {
     "not JSON": ("print('thinking', flush=True)", "wrote 'thinking', which is not JSON"),
     "not UTF-8": ("os.write(1, bytes([255, 10]))", "which is not JSON"),
     "deep": ("print('[' * 60000, flush=True)", "which is not JSON"),
-    "a list": ("print('[1]', flush=True)", "is no JSON object"),
+    "a list": ("print('[1]', flush=True)", "is not a JSON object"),
     "one long line": ("os.write(1, b'x' * 200000)", "a line of more than 65536 bytes"),
     "flood": ("while True: print('x' * 70000)", "a line of more than 65536 bytes"),
     "flood of lines": ("while True: print('x')", "which is not JSON"),
@@ -134,7 +134,7 @@ def test_a_program_that_fails_is_ended_and_begun_anew(what: str, tmp_path: Path)
         assert time.monotonic() - started < 3.0
         assert "bot.py" in str(caught.value)
         assert ended(pid)
-        with pytest.raises(ProgramError, match=r"does not run any more; begin\(rules, seat\)"):
+        with pytest.raises(ProgramError, match=r"is not running any more; begin\(rules, seat\)"):
             agent.act(view(game))
         agent.begin("oh_hell", 0)
         assert running(agent) != pid
@@ -197,7 +197,7 @@ def test_a_program_that_does_not_begin(program: str, message: str) -> None:
 )
 @pytest.mark.parametrize(
     ("program", "message"),
-    [("", "needs its command"), ("  ", "needs its command"), ("'open", "No closing quotation")],
+    [("", "needs a command"), ("  ", "needs a command"), ("'open", "No closing quotation")],
 )
 def test_a_command_that_is_none_is_refused_at_once(
     program: str, message: str, settings: str
@@ -399,16 +399,16 @@ def test_settings_are_checked() -> None:
     with pytest.raises(OhHellError, match="player 'random' has no setting 'time_limit_ms'"):
         ohhell_agents.make("random", time_limit_ms=500)
     for wrong in (0, -1, 1.5, True, "7"):
-        with pytest.raises(OhHellError, match="time_limit_ms: a whole number of milliseconds"):
+        with pytest.raises(OhHellError, match="time_limit_ms must be a whole number"):
             ohhell_agents.make("process:./bot", time_limit_ms=wrong)
 
 
 def test_it_must_know_rules_and_seat() -> None:
     with closing(ProcessAgent(TINY)) as agent:
-        with pytest.raises(IllegalActionError, match="the rules and seat are missing"):
+        with pytest.raises(IllegalActionError, match="rules and seat not set"):
             agent.act(view(a_table()))
         agent.begin("oh_hell", None)
-        with pytest.raises(IllegalActionError, match="seats from its own on"):
+        with pytest.raises(IllegalActionError, match="seats from the player's own"):
             agent.act(view(a_table()))
         with pytest.raises(IllegalActionError, match="seat: 0 to 3 at this table, got 4"):
             agent.begin("oh_hell", 4)

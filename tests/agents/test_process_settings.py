@@ -53,7 +53,7 @@ def test_settings_by_word_and_by_name_go_together() -> None:
         ("seed=5:./bot", "no setting 'seed'"),
         ("command=5:./bot", "no setting 'command'"),
         ("time_limit_ms=5,time_limit_ms=6:./bot", "time_limit_ms is given twice"),
-        ("time_limit_ms=:./bot", "time_limit_ms: a whole number of milliseconds .* got ''"),
+        ("time_limit_ms=:./bot", "time_limit_ms must be a whole number of milliseconds .* got ''"),
         ("time_limit_ms=0:./bot", "from 1 to 1000000000, got 0"),
         ("time_limit_ms=-5:./bot", "got '-5'"),
         ("time_limit_ms=1.5:./bot", "got '1.5'"),

@@ -149,7 +149,7 @@ def test_half_a_word_is_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"format": 1, "type": []}', "of type \\[\\]; random or heuristic or search is known"),
+        ('{"format": 1, "type": []}', "of type \\[\\]; allowed: random, heuristic, search"),
         ('{"format": 1, "type": "chess"}', "of type 'chess'"),
         ('{"format": 1}', "of type None"),
         ("[" * 100_000, "not a JSON file"),
@@ -168,7 +168,7 @@ def test_nonsense_is_refused(tmp_path: Path, text: str, message: str) -> None:
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "player.json")
-    with pytest.raises(CheckpointError, match="is not a file"):
+    with pytest.raises(CheckpointError, match="not a regular file"):
         ohhell_agents.load(tmp_path / "player.json")
-    with pytest.raises(CheckpointError, match="is not a file"):
+    with pytest.raises(CheckpointError, match="not a regular file"):
         ohhell_agents.RandomAgent.load(tmp_path / "player.json")

@@ -174,7 +174,7 @@ def test_the_explanation_names_it(folder: Path) -> None:
     game = Game(SEVEN, seed=3, episode="deal", hand_size=6)
     notes = told_of(f"search:policy={folder},worlds=6,prior=30", game).notes
     assert f"policy: {folder}" in notes
-    assert any("counts as much as 30 deals" in note for note in notes)
+    assert any("counts as 30 deals" in note for note in notes)
     assert str(folder) in told_of(f"search:policy={folder},bids=policy", game).notes[0]
     assert not any("policy" in note for note in told_of("search:worlds=6", game).notes)
 
@@ -217,7 +217,7 @@ def test_any_path_without_a_comma_stands_in_the_text(
 
 def test_a_path_with_a_comma_is_a_keyword(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path / "one,two")
-    with pytest.raises(OhHellError, match="got 'two'; a path with a comma in it is handed over"):
+    with pytest.raises(OhHellError, match="got 'two'; pass a path with a comma as a keyword"):
         ohhell_agents.make(f"search:policy={tmp_path / 'one,two'}")
     player = ohhell_agents.make("search", policy=tmp_path / "one,two")
     assert player.fingerprint.startswith(f"policy={tmp_path / 'one,two'} sha256:")
@@ -234,7 +234,7 @@ def test_saved_it_knows_its_policy_again(folder: Path, tmp_path: Path) -> None:
     seen = view(Game(SEVEN, seed=2, episode="deal", hand_size=7))
     assert [player.act(seen) for _ in range(5)] == [again.act(seen) for _ in range(5)]
     CounterfactualAgent(corrected(2, 0.05)).save(tmp_path / "learned")
-    with pytest.raises(CheckpointError, match=r"searcher\.json.*other weights now"):
+    with pytest.raises(CheckpointError, match=r"searcher\.json.*have changed"):
         ohhell_agents.load(tmp_path / "searcher.json")
     shutil.rmtree(tmp_path / "learned")
     with pytest.raises(CheckpointError, match=r"searcher\.json.*learned.*agent\.json.*No such"):

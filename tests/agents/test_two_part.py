@@ -72,8 +72,8 @@ def test_names_of_parts(text: str, bids: str, cards: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", "a part is wanted at ''"),
-        ("heuristic", "a part is wanted at 'heuristic'"),
+        ("", "expected a part at ''"),
+        ("heuristic", "expected a part at 'heuristic'"),
         ("bids=heuristic", "cards= is missing"),
         ("cards=heuristic", "bids= is missing"),
         ("bids=,cards=x", "bids= names no player"),
@@ -82,7 +82,7 @@ def test_names_of_parts(text: str, bids: str, cards: str) -> None:
         ("bids=x,bids=y,cards=z", "bids= is given twice.*square brackets"),
         ("bids=x,cards=search:worlds=5,bids=policy", "bids= is given twice.*square brackets"),
         ("bids=[x,cards=y", "a square bracket is not closed"),
-        ("bids=[x]y,cards=z", "a comma is wanted at 'y,cards=z'"),
+        ("bids=[x]y,cards=z", "expected a comma at 'y,cards=z'"),
         ("bids=" + "x" * 1000, "cards= is missing"),
     ],
 )
@@ -317,7 +317,7 @@ def test_networks_are_kept(tmp_path: Path) -> None:
 def test_a_part_alone_is_no_player(tmp_path: Path) -> None:
     """What never learned to play cards is not let play them."""
     save_checkpoint(tmp_path / "bids", network(part="bids"))
-    with pytest.raises(CheckpointError, match=r"learned the bids only.*cards=PLAYER"):
+    with pytest.raises(CheckpointError, match=r"learned only the bids.*cards=PLAYER"):
         ohhell_agents.make(str(tmp_path / "bids"))
     agent = ohhell_agents.make(f"parts:bids={tmp_path / 'bids'},cards=heuristic", 1)
     agent.begin(RULES)
@@ -327,7 +327,7 @@ def test_a_part_alone_is_no_player(tmp_path: Path) -> None:
     while game.phase is Phase.BID:
         game.apply(agent.act(view(game)))
     assert agent.act(view(game)) < BID_BASE
-    with pytest.raises(CheckpointError, match="learned the bids only and was asked for a card"):
+    with pytest.raises(CheckpointError, match="learned only the bids, and was asked for a card"):
         wrong.act(view(game))
 
 
@@ -338,7 +338,7 @@ def test_code_is_neither_kept_nor_run(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.syspath_prepend(str(tmp_path))
     agent = ohhell_agents.make("parts:bids=heuristic,cards=somebodys_bot:Bot", 1)
     assert isinstance(agent, TwoPartAgent)
-    with pytest.raises(OhHellError, match="somebody else's code"):
+    with pytest.raises(OhHellError, match="is code of its own"):
         agent.save(tmp_path / "pair")
     assert not (tmp_path / "pair").exists()
     agent.save(tmp_path / "pair", whole=False)
@@ -359,15 +359,15 @@ def edit(folder: Path, change: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (lambda card: card.pop("parts"), "does not say who bids"),
-        (lambda card: card.update(parts=[1, 2]), "does not say who bids"),
-        (lambda card: card["parts"].update(bids="heuristic"), "does not say who bids"),
-        (lambda card: card["parts"]["bids"].update(fingerprint="x"), "is another player"),
-        (lambda card: card["parts"]["bids"].update(fingerprint=None), "is another player"),
+        (lambda card: card.pop("parts"), "does not name the players"),
+        (lambda card: card.update(parts=[1, 2]), "does not name the players"),
+        (lambda card: card["parts"].update(bids="heuristic"), "does not name the players"),
+        (lambda card: card["parts"]["bids"].update(fingerprint="x"), "contains another player"),
+        (lambda card: card["parts"]["bids"].update(fingerprint=None), "contains another player"),
         (lambda card: card.pop("random"), "random numbers is broken"),
         (lambda card: card.update(random={"buffer_pos": 10**9}), "random numbers is broken"),
         (lambda card: card.update(kind="three_parts"), "of kind 'three_parts'"),
-        (lambda card: card.update(version=9), "of version 9"),
+        (lambda card: card.update(version=9), "has version 9"),
     ],
 )
 def test_broken_cards(tmp_path: Path, change: Any, expected: str) -> None:
@@ -404,13 +404,13 @@ def test_parts_that_are_not_there_or_others(tmp_path: Path) -> None:
     pair = tmp_path / "pair"
     ohhell_agents.make("parts:bids=heuristic,cards=zoo:universal", 1).save(pair)
     ohhell_agents.make("zoo:oh_hell").save(pair / "cards")
-    with pytest.raises(CheckpointError, match=r"is another player \('counterfactual"):
+    with pytest.raises(CheckpointError, match=r"contains another player \('counterfactual"):
         ohhell_agents.load(pair)
     shutil.rmtree(pair / "cards")
     with pytest.raises(CheckpointError, match="pair/cards"):
         ohhell_agents.load(pair)
     (pair / "cards").symlink_to(pair)
-    with pytest.raises(CheckpointError, match="no parts of its own"):
+    with pytest.raises(CheckpointError, match="cannot have parts of its own"):
         ohhell_agents.load(pair)
 
 
@@ -421,7 +421,7 @@ def test_a_failed_saving_leaves_the_old_one(tmp_path: Path) -> None:
         ohhell_agents.make("parts:bids=heuristic,cards=process:./bot", 1).save(pair)
     assert ohhell_agents.load(pair).fingerprint == "bids heuristic: + cards random:"
     assert [file.name for file in tmp_path.iterdir()] == ["pair"]
-    with pytest.raises(CheckpointError, match="no checkpoint"):
+    with pytest.raises(CheckpointError, match="is not a checkpoint"):
         (tmp_path / "thesis").mkdir()
         ohhell_agents.make("parts:bids=heuristic,cards=random", 1).save(tmp_path / "thesis")
 

@@ -78,7 +78,7 @@ def test_names_are_only_text_and_as_many_as_seats() -> None:
     table = Table(sheet_html(record, ["<script>alert(1)</script>", '"><img src=x>', "&amp;"]))
     assert not table.tags & {"script", "img"}
     assert table.rows[0][3:] == ["<script>alert(1)</script>", '"><img src=x>', "&amp;"]
-    with pytest.raises(RulesError, match="names: one for each of 3"):
+    with pytest.raises(RulesError, match="names: give one for each of the 3"):
         sheet_html(record, ["Ann"])
     with pytest.raises(NotationError):
         sheet_html(record | {"deals": []})

@@ -105,7 +105,7 @@ def test_names_are_only_data(name: str) -> None:
     plain = Page(replay_page(finished()))
     assert parsed.tags == plain.tags, "no name makes an element"
     page.encode("utf-8")
-    with pytest.raises(RulesError, match="names: one for each of 3"):
+    with pytest.raises(RulesError, match="names: give one for each of the 3"):
         replay_page(finished(), [name])
 
 
@@ -311,7 +311,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["--explain", "heuristic"], "add --html"),
         (["--html", "p.html", "--json"], "leave out --json"),
         (["--html", "p.html", "--seat", "9"], "seat: 0 to 2"),
-        (["--html", "p.html", "--name", "Ann"], "names: one for each of 3"),
+        (["--html", "p.html", "--name", "Ann"], "names: give one for each of the 3"),
         (["--html", "p.html", "--explain", "random"], "cannot say what it thinks"),
         (["--html", "nowhere/p.html"], "there is no folder"),
     ],

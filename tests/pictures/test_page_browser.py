@@ -226,7 +226,7 @@ def test_what_the_player_thinks_is_shown(browser: Any, folder: Path) -> None:
     assert find(browser, "#thought").is_displayed()
     assert words(browser, "#thought-head") == "What heuristic thinks"
     rows = browser.find_elements("css selector", "#thought tbody tr")
-    assert len(rows) >= 3 and len([row for row in rows if "done" in row.text]) == 1
+    assert len(rows) >= 3 and len([row for row in rows if "chosen" in row.text]) == 1
     assert "it would choose bid " in words(browser, "#thought-said")
     assert words(browser, "#thought caption") == "In points: the best choice has 0.00."
     cells = browser.find_elements("css selector", "#thought tbody td")

@@ -152,7 +152,7 @@ def test_names_are_only_text(name: str) -> None:
     tags = {each.tag.removeprefix(SVG) for each in parsed(svg).iter()}
     assert tags <= {"svg", "rect", "text", "path", "circle", "ellipse"}
     assert max(map(len, texts(svg))) < 80
-    with pytest.raises(RulesError, match="names: one for each of 4"):
+    with pytest.raises(RulesError, match="names: give one for each of the 4"):
         table_svg(game, None, [name] * 3)
     with pytest.raises(RulesError, match="seat: 0 to 3"):
         table_svg(game, 4)

@@ -59,7 +59,7 @@ def test_facts_of_a_counterfactual_player(trained: CounterfactualAgent) -> None:
         "Trained for: `oh_pshaw`",
         "Numbers of players: 3",
         "Labelled decisions: 4,000,730 in round 3, 964,811 of them bids",
-        "Training, all rounds to this one: 9.5 CPU minutes",
+        "Training time up to this round: 9.5 CPU minutes",
     ]
 
 
@@ -80,7 +80,7 @@ def test_figures_are_those_of_the_tournament(trained: CounterfactualAgent) -> No
     made = grid(text, "Share of bids made")[2]
     bids = bidding_report(trained, "self", Deals(RULES, 9, 5), 4).bids
     assert made[4].split(" ")[0] == f"{(bids['bid'] == bids['tricks']).mean():.1%}"
-    assert "4 duplicate deals, seed 9" in text and "Trained by" not in text
+    assert "4 duplicate deals, seed 9" in text and "Training command" not in text
 
 
 def test_sizes_that_are_not_dealt_stay_empty(trained: CounterfactualAgent) -> None:
@@ -123,10 +123,10 @@ def test_a_network_is_measured_at_the_tables_of_its_training(
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["heuristic"], "names no rules; give them with --rules"),
+        (["heuristic"], "names no rules; add --rules"),
         (["heuristic", "--rules", "oh_hel"], "did you mean 'oh_hell'"),
         (["heuristic", "--rules", "oh_hell", "--players", "9"], "players"),
-        (["heuristic", "--rules", "oh_hell", "--deals", "1"], "--deals: two or more"),
+        (["heuristic", "--rules", "oh_hell", "--deals", "1"], "--deals must be 2 or more"),
         (["heuristic", "--rules", "oh_hell", "--out", "."], "is a folder"),
         (["nowhere/best"], "no such checkpoint"),
     ],
@@ -163,7 +163,7 @@ def test_what_no_run_writes_is_left_out_of_a_card(trained: dict[str, Any]) -> No
     ("player", "expected"),
     [
         ("CannotBegin", "cannot begin under these rules: ZeroDivisionError: no rules for me"),
-        ("Raises", "the player made a mistake under oh_hell: RuntimeError: no idea"),
+        ("Raises", "the player made a fault under oh_hell: RuntimeError: no idea"),
     ],
 )
 def test_a_player_that_fails_is_told_in_a_line_and_has_no_card(

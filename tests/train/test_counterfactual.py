@@ -250,8 +250,8 @@ def test_a_run_that_was_stopped_ends_as_an_unbroken_one(
 @pytest.mark.parametrize(
     ("file", "before", "after", "expected"),
     [
-        ("weights.safetensors", b"", b"x", "another size"),
-        ("agent.json", b"reckoning-1", b"reckoning-0", "train it anew"),
+        ("weights.safetensors", b"", b"x", "does not fit the network"),
+        ("agent.json", b"reckoning-1", b"reckoning-0", "train the player again"),
         ("agent.json", b'"seconds":', b'"secs":', "what it says of its training is broken"),
         ("agent.json", b'"scores": {', b'"scores": {"x": "ab",', "is broken"),
         ("agent.json", b'"scores": {', b'"scores": {"x": [NaN, 0, 0],', "is broken"),

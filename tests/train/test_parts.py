@@ -258,7 +258,7 @@ def test_players_that_changed_end_a_run(tmp_path: Path, monkeypatch: pytest.Monk
     CounterfactualAgent(corrected(1)).save(other)
     train_run(rest, quiet=True)
     (ppo.path / PLAYERS).write_text("{")
-    with pytest.raises(CheckpointError, match="is damaged"):
+    with pytest.raises(CheckpointError, match="damaged"):
         train_run(ppo, quiet=True)
 
 

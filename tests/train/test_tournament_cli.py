@@ -191,7 +191,7 @@ def test_a_report_is_written_unless_it_is_not_wanted(tmp_path: Path) -> None:
         (["\udcff"], "unknown player"),
         (["nomodule:Class"], "no module 'nomodule'"),
         (["os:getcwd"], "is no class"),
-        (["process:"], "needs its command"),
+        (["process:"], "needs a command"),
         (["process:./none"], "cannot be started"),
         (["x" * 5000], "unknown player"),
         (["/dev/zero"], "not a file"),

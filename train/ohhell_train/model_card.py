@@ -1,6 +1,6 @@
-"""``ohhell model-card``: what a trained player is and how strong, as Markdown.
+"""``ohhell model-card``: a trained player's training and strength, as Markdown.
 
-There is no date in it, nor anything else that changes: who writes it again gets the same text.
+The card has no date and nothing else that changes: the same command writes the same text again.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from ohhell_train.tournament.executors.processes import use_one_thread
 from ohhell_train.tournament.tables import Deals
 
 FIELDS = ("heuristic", "random")
-"""The players that it is measured against."""
+"""The players whose fields it is measured against."""
 SIZES = (1, 3, 5, 8, 10)
-"""Hand sizes that get figures of their own, where they are dealt."""
+"""Hand sizes with figures of their own, if they are dealt."""
 SEATS = (3, 4, 5, 6)
-"""Numbers of players that get figures of their own, where it can play them."""
+"""Numbers of players with figures of their own, if the player can play them."""
 _CHOSEN_BY_RUN = ("best", "last")
 
 Columns = tuple[int | None, ...]
@@ -56,41 +56,41 @@ def model_card(
         list[str] | None,
         typer.Option(
             metavar="NAME|FILE.yaml",
-            help="Rules to measure it under; several times. If left out: those that it was trained "
-            "for.",
+            help="Rules to measure it under; repeat for several. Default: the rules that it was "
+            "trained for.",
         ),
     ] = None,
     players: Annotated[
         list[int] | None,
         typer.Option(
             metavar="N",
-            help="Number of players; several times. If left out: 3 to 6, of a network that was "
-            "trained at tables of one size: that one.",
+            help="Number of players; repeat for several. Default: 3 to 6, or the one number that a "
+            "network was trained for.",
         ),
     ] = None,
-    deals: Annotated[int, typer.Option(help="Duplicate deals of each figure.")] = USUAL["deals"],
+    deals: Annotated[int, typer.Option(help="Duplicate deals per figure.")] = USUAL["deals"],
     seed: SeedOption = USUAL["seed"],
     recipe: Annotated[
         str | None,
-        typer.Option(metavar="COMMAND", help="How it was trained; stands in the card as given."),
+        typer.Option(metavar="COMMAND", help="Training command; the card quotes it."),
     ] = None,
     name: Annotated[
-        str | None, typer.Option(help="Headline; if left out: the name of its folder.")
+        str | None, typer.Option(help="Headline. Default: the name of the player's folder.")
     ] = None,
     out: Annotated[
-        Path, typer.Option(metavar="FILE.md", help="The card; an older one is replaced.")
+        Path, typer.Option(metavar="FILE.md", help="File of the card; replaces an older card.")
     ] = Path("CARD.md"),
 ) -> None:
-    """Writes the card of a trained player: what it is, how it was trained, how strong it is.
+    """Writes a trained player's model card: what it is, its training, and its strength.
 
-    Strength is points a deal over a field of heuristic and of random, with 95 % intervals, by
-    number of players and hand size; and the share of bids that it makes among copies of itself.
-    Takes about a minute for each variant, and a few for a network that is asked from outside.
+    Strength is points per deal over a field of heuristic and of random, with 95 % intervals, by
+    number of players and hand size. The card also has the share of bids that the player makes among
+    copies of itself. It takes about a minute per variant, and a few for a torch network.
     """
     if watch.is_wanted([named_player(player).spec]):
         raise typer.Exit(watch.run_again("measuring"))
     if deals < 2:
-        raise RulesError(f"--deals: two or more are wanted, got {deals}")
+        raise RulesError(f"--deals must be 2 or more, got {deals}")
     checked(deals=deals, seed=seed)
     _check_free(out)
     command = _command(player, rules, players, deals, seed, recipe, name, out)
@@ -100,10 +100,10 @@ def model_card(
     with contextlib.closing(ohhell_agents.make(spec, seed=seed)) as agent:
         tables = _tables(agent, rules, players)
         for each in itertools.chain(*tables):
-            # What it cannot play is reported before anything is played.
+            # Report what it cannot play before playing anything.
             begin_entrant(player, agent, each)
         text = written(agent, name or _name(spec), tables, Measuring(deals, seed), recipe)
-    text += f"\nWritten by\n\n```\n{command}\n```\n"
+    text += f"\nCommand that wrote this card:\n\n```\n{command}\n```\n"
     try:
         write_whole(out, text)
     except OSError as error:
@@ -114,7 +114,7 @@ def model_card(
 def _check_free(out: Path) -> None:
     check_writable(out.absolute().parent)
     if out.is_dir():
-        raise OhHellError(f"--out {out}: is a folder; the name of a file is wanted")
+        raise OhHellError(f"--out {out}: this is a folder; give the name of a file")
 
 
 @dataclass(frozen=True)
@@ -122,16 +122,16 @@ class Measuring:
     """How a player is measured."""
 
     deals: int
-    """Duplicate deals of each figure."""
+    """Duplicate deals per figure."""
     seed: int
-    """Of the deals and of all chance."""
+    """Seed of the deals and of all randomness."""
 
     def over(self, agent: Agent, field: str, rules: Rules, hand_size: int | None) -> str:
-        """Returns the points a deal over a field, with the 95 % interval."""
+        """Returns the points per deal over a field, with the 95 % interval."""
         other = ohhell_agents.make(field, seed=self.seed)
         found = measure(agent, other, rules, self.deals, self.seed, hand_size)
-        if found.fault:  # figures of random moves in its place are none of the player
-            raise OhHellError(f"the player made a mistake under {rules.name}: {found.fault}")
+        if found.fault:  # random actions in its place would not measure the player
+            raise OhHellError(f"the player made a fault under {rules.name}: {found.fault}")
         return str(found)
 
     def made(self, agent: Agent, rules: Rules, hand_size: int | None) -> str:
@@ -151,22 +151,22 @@ def written(
     measuring: Measuring,
     recipe: str | None,
 ) -> str:
-    """Returns a player's card as Markdown, without the command that wrote it.
+    """Returns a player's model card as Markdown, without the command that wrote it.
 
     Args:
         agent: The player.
         name: The headline.
-        tables: Rules to measure it under: of each variant, the numbers of players.
-        measuring: How.
-        recipe: How it was trained; None: left out.
+        tables: Rules to measure it under: for each variant, one for each number of players.
+        measuring: How to measure.
+        recipe: The training command; None: left out.
     """
     parts = [f"# {name}", "\n".join(f"- {line}" for line in facts(agent))]
     if recipe is not None:
-        parts.append(f"Trained by\n\n```\n{recipe}\n```")
+        parts.append(f"Training command:\n\n```\n{recipe}\n```")
     deals = f"{measuring.deals:,} duplicate deals, seed {measuring.seed}"
     parts.append(
-        f"Figures are of {deals} (ohhell-env {ohhell_env.__version__}), with 95 % intervals. In "
-        "the column *all*, hand sizes are drawn from the schedule."
+        f"The figures come from {deals} (ohhell-env {ohhell_env.__version__}), with 95 % "
+        "intervals. In the column *all*, hand sizes are drawn from the schedule."
     )
     for own in tables:
         parts.append(f"## {title(own[0]).rpartition(';')[0]} (`{own[0].name}`)")
@@ -175,7 +175,7 @@ def written(
 
 
 def facts(agent: Agent) -> list[str]:
-    """Returns what a player tells of itself and of its training, a line each."""
+    """Returns the facts about a player and its training, one per line."""
     lines = [f"Kind: {agent.kind}"]
     if agent.fingerprint:
         lines.append(f"Weights: `{agent.fingerprint}`")
@@ -194,14 +194,14 @@ def facts(agent: Agent) -> list[str]:
 
 
 def _of_parts(agent: TwoPartAgent) -> Iterator[str]:
-    """Yields what is known of each part, under what it does."""
+    """Yields the facts about each part, labelled with what the part does."""
     for name, part in agent.parts.items():
         yield f"The {name}: {f'`{agent.names[name]}`, ' if agent.names[name] else ''}{part.kind}"
         yield from (f"The {name}, {line[0].lower()}{line[1:]}" for line in facts(part)[1:])
 
 
 def _trained(agent: Agent) -> Agent:
-    """Returns the player, or of two parts the first one that knows what it was trained for."""
+    """Returns the player, or the first of two parts that knows what it was trained for."""
     if not isinstance(agent, TwoPartAgent):
         return agent
     networks = [part for part in agent.parts.values() if hasattr(part, "checkpoint")]
@@ -210,7 +210,7 @@ def _trained(agent: Agent) -> Agent:
 
 
 def _training_notes(agent: CounterfactualAgent) -> dict[str, Any]:
-    """Returns what a player's checkpoint says of its training, without what no run writes there."""
+    """Returns the training notes of a player's checkpoint, without entries that no run writes."""
     kinds: dict[str, type] = {"rules": str, "players": int}
     about: dict[str, Any] = {}
     for name, value in agent.about.items():
@@ -232,15 +232,15 @@ def _of_training(about: dict[str, Any]) -> Iterator[str]:
         bids = f", {about['bids']:,} of them bids" if "bids" in about else ""
         yield f"Labelled decisions: {about['decisions']:,} in round {about.get('round', 1)}{bids}"
     if "cpu_seconds" in about:
-        yield f"Training, all rounds to this one: {about['cpu_seconds'] / 60:.1f} CPU minutes"
+        yield f"Training time up to this round: {about['cpu_seconds'] / 60:.1f} CPU minutes"
 
 
 def _sections(agent: Agent, tables: Sequence[Rules], measuring: Measuring) -> Iterator[str]:
-    """Yields the tables of a variant: over each field, and the made rate."""
+    """Yields the tables of a variant: points over each field, and the made rate."""
     dealt = {size for rules in tables for size in hand_sizes(rules)}
     columns: Columns = (None, *(sorted(dealt & set(SIZES)) or sorted(dealt)[:1]))
     for field in FIELDS:
-        yield f"Points a deal over a field of `{field}`, each deal played once in every seat:"
+        yield f"Points per deal over a field of `{field}`, with each deal played from every seat:"
         yield _grid(
             columns,
             [
@@ -275,11 +275,10 @@ def _grid(columns: Columns, rows: Sequence[tuple[Rules, Sequence[str]]]) -> str:
 
 
 def _tables(agent: Agent, rules: list[str] | None, players: list[int] | None) -> list[list[Rules]]:
-    """Returns the rules to measure a player under: what was asked for, else what it learned.
+    """Returns the rules to measure a player under: the given ones, else those it was trained for.
 
     Raises:
-        RulesError: Nothing was asked for, and the player does not say what it learned; or rules
-            that cannot be played.
+        RulesError: No rules are given and the player names none, or the rules cannot be played.
     """
     agent = _trained(agent)
     checkpoint: Any = getattr(agent, "checkpoint", None)
@@ -290,12 +289,12 @@ def _tables(agent: Agent, rules: list[str] | None, players: list[int] | None) ->
         about = _training_notes(agent) if isinstance(agent, CounterfactualAgent) else {}
         usual, numbers = rules or about.get("rules", []), players or SEATS
     if not usual:
-        raise RulesError(f"a player of kind {agent.kind!r} names no rules; give them with --rules")
+        raise RulesError(f"a player of kind {agent.kind!r} names no rules; add --rules")
     return [[as_rules(each, number) for number in numbers] for each in usual]
 
 
 def _name(player: str) -> str:
-    """Returns what a player is called: the folder, or that of its run."""
+    """Returns a player's name: its folder, or that of its run."""
     path = Path(player.removeprefix(PREFIX))
     return path.parent.name if path.name in _CHOSEN_BY_RUN and path.parent.name else path.name
 
@@ -310,7 +309,7 @@ def _command(
     name: str | None,
     out: Path,
 ) -> str:
-    """Returns the command line that writes the card, all options written out."""
+    """Returns the command line that writes the card, with all options."""
     words = ["ohhell", "model-card", player]
     for each in rules or []:
         words += ["--rules", each]

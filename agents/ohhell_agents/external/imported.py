@@ -1,7 +1,7 @@
-"""``module:Class``: a player that is a Python class of somebody else's.
+"""``module:Class``: a player that is a Python class of your own.
 
 The class may be an ``Agent``, or anything with ``act_batch(observations, action_masks)`` or
-``act(observation, info)``. It is imported, so its code runs: name only what you trust.
+``act(observation, info)``. It is imported, so its code runs: name only code you trust.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _SPEC = re.compile(r"(?:python:)?([A-Za-z_]\w*(?:\.\w+)*):([A-Za-z_]\w*)")
 
 
 class ImportedAgent(Agent):
-    """Somebody's object in a player's place.
+    """Any object as a player.
 
     Args:
-        player: Has ``act_batch(observations, action_masks)`` or ``act(observation, info)``; its
-            ``begin(rules, seat)`` is called if there is one.
-        seed: As for every player; the object has its own chance.
+        player: Has ``act_batch(observations, action_masks)`` or ``act(observation, info)``. If it
+            has ``begin(rules, seat)``, this is called.
+        seed: As for every player; the object has its own randomness.
 
     Raises:
-        OhHellError: It has neither.
+        OhHellError: The object has neither method.
     """
 
     kind = "python"
@@ -45,8 +45,8 @@ class ImportedAgent(Agent):
         super().__init__(seed)
         if not _is_player(player):
             raise OhHellError(
-                f"{type(player).__name__} is no player: it has neither act(observation, info) nor "
-                "act_batch(observations, action_masks)"
+                f"{type(player).__name__} is not a player: it has neither act(observation, info) "
+                "nor act_batch(observations, action_masks)"
             )
         self.player = player
         self.name = called(player)
@@ -58,7 +58,7 @@ class ImportedAgent(Agent):
 
     @property
     def layout_name(self) -> str:
-        """Layout of the observations that it wants to be shown."""
+        """Layout of the observations that the object reads."""
         return getattr(self.player, "layout_name", "default")
 
     def begin(self, rules: RulesLike, seat: int | None = None) -> None:
@@ -69,14 +69,14 @@ class ImportedAgent(Agent):
             begin(self.rules, seat)
 
     def close(self) -> None:
-        """Closes the object, if it knows how."""
+        """Closes the object, if it has ``close``."""
         close = getattr(self.player, "close", None)
         if callable(close):
             close()
 
     @property
     def fingerprint(self) -> str:
-        """The class, the SHA-256 of its file, and what the object itself calls its fingerprint."""
+        """The class, the SHA-256 of its file, and the object's own fingerprint, if any."""
         kind = type(self.player)
         parts = [f"{kind.__module__}:{kind.__qualname__}", _digest(kind)]
         return " ".join(filter(None, [*parts, str(getattr(self.player, "fingerprint", ""))]))
@@ -84,7 +84,7 @@ class ImportedAgent(Agent):
     def choose(
         self, observations: Bytes, action_masks: Bytes, words: Words, deterministic: bool, /
     ) -> Actions:
-        """Returns the object's answers, as they are; see ``Agent.choose``."""
+        """Returns the object's answers unchanged; see ``Agent.choose``."""
         if not self.one_by_one:
             return np.asarray(self.player.act_batch(observations, action_masks))
         rows = zip(observations, action_masks, strict=True)
@@ -95,14 +95,14 @@ class ImportedAgent(Agent):
         return self.player.act(seen, {"action_mask": mask})
 
     def save(self, path: AgentPath) -> NoReturn:
-        """Raises OhHellError: what the object knows is its own."""
+        """Raises OhHellError: the object's state cannot be saved."""
         raise OhHellError(
             f"a {type(self.player).__name__} cannot be saved to {path}: make it again by its name"
         )
 
 
 def is_import(spec: str) -> bool:
-    """Returns whether a player's name means a Python class."""
+    """Returns whether a player's name refers to a Python class."""
     return spec.startswith("python:") or _SPEC.fullmatch(spec) is not None
 
 
@@ -111,20 +111,20 @@ def make_imported(spec: str, seed: int | None = None) -> Agent:
 
     Args:
         spec: The name.
-        seed: Given to the class if it takes a ``seed``.
+        seed: Passed to the class if it takes a ``seed``.
 
     Raises:
-        OhHellError: No such module or class, one that cannot be made, or no player.
+        OhHellError: The module or class does not exist, cannot be made, or is not a player.
     """
     found = _SPEC.fullmatch(spec)
     if found is None:
-        raise OhHellError(f"player {shown_path(spec)!r}: python:package.module:Class is wanted")
+        raise OhHellError(f"player {shown_path(spec)!r}: write python:package.module:Class")
     cls = _find(spec, _import(spec, found[1]), found[2])
     try:
         player = cls(seed=seed) if _takes_seed(cls) else cls()
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # also what ends programs and tasks: SystemExit, CancelledError
+    except BaseException as error:  # also SystemExit and CancelledError
         raise OhHellError(
             f"player {shown_path(spec)!r} cannot be made: {described(error)}"
         ) from error
@@ -146,7 +146,7 @@ def _import(spec: str, module: str) -> Any:
                 f"player {shown_path(spec)!r} cannot be imported: {described(error)}"
             ) from error
         raise OhHellError(
-            f"player {shown_path(spec)!r}: there is no module {shown(missing)} on Python's path"
+            f"player {shown_path(spec)!r}: no module {shown(missing)} on Python's path"
             f"{_near(missing)}"
         ) from None
     except KeyboardInterrupt:
@@ -158,7 +158,7 @@ def _import(spec: str, module: str) -> Any:
 
 
 def _near(module: str) -> str:
-    """Returns a hint at modules of a similar name in the same place."""
+    """Returns a hint at modules with a similar name in the same place."""
     parent, _, name = module.rpartition(".")
     places = getattr(importlib.import_module(parent), "__path__", []) if parent else None
     hint = nearest(name, [found.name for found in pkgutil.iter_modules(places)])
@@ -171,7 +171,7 @@ def _find(spec: str, module: Any, name: str) -> Any:
         return cls
     if cls is not None:
         raise OhHellError(
-            f"player {shown_path(spec)!r}: {name} is no class but {type(cls).__name__}"
+            f"player {shown_path(spec)!r}: {name} is not a class but {type(cls).__name__}"
         )
     classes = [key for key, value in vars(module).items() if inspect.isclass(value)]
     hint = _nearest_class(name, classes) if classes else "it has no classes"
@@ -181,7 +181,7 @@ def _find(spec: str, module: Any, name: str) -> Any:
 
 
 def _nearest_class(name: str, classes: list[str]) -> str:
-    by_small = {key.lower(): key for key in classes}  # `nearest` compares small letters
+    by_small = {key.lower(): key for key in classes}  # ``nearest`` compares lower case
     hint = nearest(name, by_small)
     for small, key in by_small.items():
         hint = re.sub(rf"\b{small}\b", key, hint)
@@ -196,7 +196,7 @@ def _takes_seed(cls: type) -> bool:
 
 
 def _digest(cls: type) -> str:
-    """Returns the SHA-256 of the file that a class stands in; empty where there is none."""
+    """Returns the SHA-256 of the file that defines a class; empty if it has no file."""
     file = getattr(sys.modules.get(cls.__module__), "__file__", None)
     if file is None or not is_there(Path(file)):
         return ""

@@ -1,8 +1,8 @@
 """``process:COMMAND``: a player in any language, a program that answers JSON lines.
 
-Settings may stand before the command: ``process:time_limit_ms=2000:COMMAND``.
+Settings may precede the command: ``process:time_limit_ms=2000:COMMAND``.
 
-``protocol.py`` says what the lines hold, ``program.py`` runs the program.
+``protocol.py`` defines the lines, and ``program.py`` runs the program.
 """
 
 from __future__ import annotations
@@ -37,39 +37,39 @@ from ohhell_env.rules import RulesLike
 __all__ = ["ProcessAgent", "ProgramError", "make_program"]
 
 _LONGEST = 10**9
-"""Longest time limit in milliseconds, well within what the system can wait."""
+"""Longest time limit in milliseconds, well within the system's limit for waiting."""
 _SETTINGS = re.compile(r"((?:\w+=[^\s,:=]*,)*\w+=[^\s,:=]*:)?(.*)", re.DOTALL)
-"""Settings with a ":" behind them, or nothing; and the command."""
+"""Settings followed by ":", or nothing; and the command."""
 
 
 class ProcessAgent(Agent):
-    """A program that plays, told the whole state at each decision.
+    """A program that plays, given the whole state at each decision.
 
-    It is started by ``begin`` and runs until ``close`` (also at the end of a ``with`` block, when
-    the agent is dropped, and when Python exits). A program that hangs, dies or writes something
-    else than answers is ended, and started anew by the next ``begin``.
+    ``begin`` starts it. It runs until ``close``, which also happens at the end of a ``with`` block,
+    when the agent is dropped, and when Python exits. A program that hangs, dies or writes anything
+    but answers is ended, and the next ``begin`` starts it again.
 
     Args:
-        command: The command line of the program; split as a shell does, but no shell is started.
-        seed: Of no use to the program; taken as by every player.
+        command: The command line of the program, split as in a shell; no shell is started.
+        seed: As for every player; the program does not use it.
         time_limit_ms: Time for one decision, in milliseconds.
         start_limit_ms: Time from the start of the program to its answer to the hello.
 
     Raises:
-        ProgramError: The command is empty, or has an open quotation.
-        OhHellError: A limit that is no whole number from 1 on, or longer than 11 days.
+        ProgramError: The command is empty or has an unclosed quote.
+        OhHellError: A limit is not a whole number from 1, or is longer than 11 days.
     """
 
     kind = "process"
 
     @property
     def one_by_one(self) -> bool:
-        """True: the protocol knows one request and one answer."""
+        """True: the protocol has one answer for one request."""
         return True
 
     @property
     def needs_seat(self) -> bool:
-        """True: the protocol has the seats of the table."""
+        """True: the protocol uses the seats of the table."""
         return True
 
     def __init__(
@@ -86,28 +86,28 @@ class ProcessAgent(Agent):
         self.start_limit_ms = _limit("start_limit_ms", start_limit_ms)
         self.name, self.version = "", ""
         self.listen: Callable[[str, str], None] | None = None
-        """Called with ">" or "<" and each line to or from the program, if you want to see them."""
+        """Called with ">" or "<" and each line to or from the program; None: not called."""
         self._program: LineProgram | None = None
         self._numbers = itertools.count(1)
 
     @property
     def fingerprint(self) -> str:
-        """The command, and the SHA-256 of each file that it names, as those files are now."""
+        """The command, and the SHA-256 of each file in it, as these files are now."""
         digests = [f"{word} sha256:{_digest(word)}" for word in _files(self.command)]
         return "; ".join([self.command, *digests])
 
     @property
     def pid(self) -> int | None:
-        """Number of the program's process; None while it does not run."""
+        """ID of the program's process; None while it does not run."""
         running = self._program is not None and self._program.running
         return self._program.pid if running and self._program else None
 
     def begin(self, rules: RulesLike, seat: int | None = None) -> None:
-        """Takes a seat, and starts the program if it does not run; see ``Agent.begin``.
+        """Takes a seat, and starts the program if it is not running; see ``Agent.begin``.
 
         Raises:
-            ProgramError: The program cannot be started or does not answer the hello.
-            IllegalActionError: There is no such seat.
+            ProgramError: The program cannot be started, or does not answer the hello.
+            IllegalActionError: The seat does not exist.
         """
         super().begin(rules, seat)
         if self.pid is None:
@@ -128,7 +128,7 @@ class ProcessAgent(Agent):
         """Returns an action for each row; see ``Agent.choose``.
 
         Raises:
-            IllegalActionError: ``begin`` has not told the rules and the seat.
+            IllegalActionError: ``begin`` has not set the rules and the seat.
             ProgramError: The program failed.
         """
         rows = zip(observations, action_masks, strict=True)
@@ -139,14 +139,14 @@ class ProcessAgent(Agent):
         if self.rules is None or self.seat is None:
             missing = "rules and seat" if self.rules is None else "seat (None until now)"
             raise IllegalActionError(
-                f"program {shown_path(self.command)!r}: the {missing} are missing: an observation "
-                "counts seats from its own on, the program is told those of the table; call "
+                f"program {shown_path(self.command)!r}: {missing} not set: observations count "
+                "seats from the player's own, but the program needs those of the table; call "
                 "begin(rules, seat) before act()"
             )
         if program is None or not program.running:
             raise ProgramError(
-                f"program {shown_path(self.command)!r} does not run any more; begin(rules, seat) "
-                "starts it anew"
+                f"program {shown_path(self.command)!r} is not running any more; begin(rules, seat) "
+                "starts it again"
             )
         legal, number = choices(mask, self.rules), next(self._numbers)
         message = {"id": number, **request(vector, legal, self.rules, self.seat)}
@@ -154,7 +154,7 @@ class ProcessAgent(Agent):
         answer = self._ask(program, message, self.time_limit_ms)
         try:
             return read_action(answer, number, legal)
-        except IllegalAnswerError as error:  # it keeps to the protocol, so it may go on
+        except IllegalAnswerError as error:  # it follows the protocol, so it may continue
             raise ProgramError(f"program {shown_path(self.command)!r} {error}") from None
         except AnswerError as error:
             raise program.failure(str(error)) from None
@@ -169,7 +169,7 @@ class ProcessAgent(Agent):
         return answer
 
     def close(self) -> None:
-        """Ends the program; the next ``begin`` starts it anew."""
+        """Ends the program; the next ``begin`` starts it again."""
         if self._program is not None:
             self._program.close()
             self._program = None
@@ -178,14 +178,14 @@ class ProcessAgent(Agent):
         return self.__dict__ | {"_program": None, "listen": None}
 
     def save(self, path: AgentPath) -> NoReturn:
-        """Raises OhHellError: what the program knows is its own."""
+        """Raises OhHellError: a program's state cannot be saved."""
         raise OhHellError(
             f"a program cannot be saved to {path}; make it again: make('process:{self.command}')"
         )
 
 
 def make_program(spec: str, seed: int | None, settings: Mapping[str, Any]) -> ProcessAgent:
-    """Returns the player of a command that settings may stand before.
+    """Returns the player for a command, which settings may precede.
 
     >>> agent = make_program("time_limit_ms=2000,start_limit_ms=60000:./bot --level 3", None, {})
     >>> agent.command, agent.time_limit_ms, agent.start_limit_ms
@@ -194,10 +194,10 @@ def make_program(spec: str, seed: int | None, settings: Mapping[str, Any]) -> Pr
     Args:
         spec: The command, or "name=number,name=number:" and the command.
         seed: As in ``ProcessAgent``.
-        settings: More settings by name.
+        settings: More settings, by name.
 
     Raises:
-        OhHellError: A setting that it does not have, has twice, or that is out of range.
+        OhHellError: A setting is unknown, given twice or out of range.
     """
     before, command = _SETTINGS.fullmatch(spec).groups()  # type: ignore[union-attr]
     pairs: list[tuple[str, Any]] = []
@@ -234,6 +234,7 @@ def _limit(name: str, value: Any) -> int:
     number = whole_number(value)
     if number is None or not 1 <= number <= _LONGEST:
         raise OhHellError(
-            f"{name}: a whole number of milliseconds from 1 to {_LONGEST}, got {shown(value)}"
+            f"{name} must be a whole number of milliseconds from 1 to {_LONGEST}, got "
+            f"{shown(value)}"
         )
     return number

@@ -1,10 +1,11 @@
-"""A program that answers lines: started without a shell, asked with a time limit, not left behind.
+"""A program that answers lines: started without a shell, asked with a time limit, always ended.
 
-Knows nothing of the game: a line goes in, a line comes out, or a ``ProgramError`` says what the
-program did instead. Whoever fails once is ended, so that no late answer is taken for another's.
+This module knows nothing of the game: a line goes in and a line comes out, or a ``ProgramError``
+reports what the program did instead. A program that fails once is ended, so that no late answer is
+taken for another one.
 
-A program has a process group of its own. The group, not the process alone, is what ends: a program
-may start others and exit, and they would stay and hold its pipes.
+Each program has a process group of its own, and the whole group is ended, not only the process. A
+program may start others and exit, and they would live on and hold its pipes.
 """
 
 from __future__ import annotations
@@ -24,28 +25,28 @@ from ohhell_env.errors import OhHellError, shown_path
 MAX_LINE = 64 * 1024
 """Longest answer in bytes."""
 LAST_WORDS = 600
-"""How much of what the program wrote to its standard error an error message shows."""
+"""How much of the program's standard error an error message shows, in bytes."""
 QUIT_GRACE = 0.5
-"""Seconds that a program has to end by itself when it is told to."""
+"""Seconds that a program has to exit after it is told to quit."""
 _READ = 64 * 1024
-_LOOK = 0.05  # seconds between two looks whether the program is still there
+_LOOK = 0.05  # seconds between two checks that the program is still there
 _QUIT = b'{"type": "quit"}\n'
 _groups: set[int] = set()
-"""Process groups of this process's programs that have not been ended yet."""
+"""Process groups of this process's programs that are not yet ended."""
 
 
 class ProgramError(OhHellError):
-    """A program that plays did something else than to answer: the message says what."""
+    """A program that plays did something other than answer; the message describes it."""
 
 
 class LineProgram:
     """A running program.
 
     Args:
-        command: The command line, split as a shell does; no shell is started.
+        command: The command line, split as in a shell; no shell is started.
 
     Raises:
-        ProgramError: It cannot be started.
+        ProgramError: The program cannot be started.
     """
 
     def __init__(self, command: str) -> None:
@@ -62,20 +63,20 @@ class LineProgram:
 
     @property
     def pid(self) -> int:
-        """Number of its process."""
+        """ID of the program's process."""
         return self._process.pid
 
     @property
     def running(self) -> bool:
-        """Whether it can be asked: neither closed nor ended after a failure."""
+        """Whether it can be asked: neither closed, nor ended after a failure."""
         return self._end.alive
 
     def ask(self, line: bytes, limit_ms: int) -> bytes:
-        """Sends a line and returns the line that comes back, both without the line's end.
+        """Sends a line and returns the line that comes back, both without the newline.
 
         Raises:
-            ProgramError: No line within the limit, one that is too long, or the program has
-                ended; it is not running any more.
+            ProgramError: No line came within the limit, the line is too long, or the program has
+                ended; it is not running afterwards.
         """
         deadline = time.monotonic() + limit_ms / 1000
         waiting = line + b"\n"
@@ -90,13 +91,13 @@ class LineProgram:
         return answer
 
     def _exchange(self, waiting: bytes, seconds: float) -> bytes:
-        """Sends and hears what is possible now, or within some seconds; returns what is unsent."""
+        """Sends and reads what is possible now, or within some seconds; returns the unsent rest."""
         hears = [self._stdout] if self._stderr < 0 else [self._stdout, self._stderr]
         wants = [self._stdin] if waiting else []
-        gone = self._process.poll() is not None  # before we listen: its last line counts
+        gone = self._process.poll() is not None  # before reading: the last line counts
         readable, writable, _ = select.select(hears, wants, [], 0.0 if gone else seconds)
         if self._stderr in readable and not self._hear_errors():
-            self._stderr = -1  # closed by the program, which is its right
+            self._stderr = -1  # closed by the program, which is allowed
         if writable:
             waiting = self._send(waiting)
         if self._stdout in readable:
@@ -104,7 +105,7 @@ class LineProgram:
             if not heard:
                 raise self.failure(self._why_silent())
             self._heard += heard
-        elif gone:  # what it started may hold the pipe open, and would never answer
+        elif gone:  # what the program started may hold the pipe open, and would never answer
             raise self.failure(self._why_silent())
         return waiting
 
@@ -113,11 +114,11 @@ class LineProgram:
             return waiting[os.write(self._stdin, waiting) :]
         except BlockingIOError:
             return waiting
-        except BrokenPipeError:  # it may have ended: its output will tell
+        except BrokenPipeError:  # it may have ended; its output will show
             return b""
 
     def _hear_errors(self) -> bool:
-        """Reads what it wrote to its standard error; returns False at the end of that."""
+        """Reads the program's standard error; returns False at its end."""
         try:
             said = os.read(self._stderr, _READ)
         except BlockingIOError:
@@ -135,41 +136,41 @@ class LineProgram:
         return f"has ended with exit status {status}"
 
     def failure(self, what: str) -> ProgramError:
-        """Ends the program and returns the error that says why."""
+        """Ends the program and returns the error that explains why."""
         if self._stderr >= 0 and self.running:
             self._hear_errors()
         _kill_group(self.pid)
         self.close()
         said = self._said.decode("utf-8", "replace").split()
-        last = f"; its last words on standard error: {' '.join(said)}" if said else ""
+        last = f"; its last output on standard error: {' '.join(said)}" if said else ""
         return ProgramError(f"program {shown_path(self.command)!r} {what}{last}")
 
     def close(self) -> None:
-        """Tells the program to quit, and ends it if it does not; may be called twice."""
+        """Tells the program to quit, and ends it if it does not; you may call it twice."""
         self._end()
 
 
 def words_of(command: str) -> list[str]:
-    """Returns the words of a command line, split as a shell does.
+    """Returns the words of a command line, split as in a shell.
 
     Raises:
-        ProgramError: It has none, or an open quotation.
+        ProgramError: The command is empty or has an unclosed quote.
     """
     try:
         words = shlex.split(command)
     except ValueError as error:
         raise ProgramError(f"program {shown_path(command)!r} cannot be started: {error}") from None
     if not words:
-        raise ProgramError("a program as a player needs its command: process:./my_bot --level 3")
+        raise ProgramError("a program player needs a command, such as process:./my_bot --level 3")
     return words
 
 
 def _start(command: str) -> subprocess.Popen[bytes]:
     if sys.platform == "win32":
-        raise ProgramError("programs as players need pipes with time limits, which Windows lacks")
+        raise ProgramError("program players need pipes with time limits, which Windows lacks")
     words = words_of(command)
     pipe = subprocess.PIPE
-    try:  # a group of its own: what it starts can be ended with it, and Ctrl-C is ours to handle
+    try:  # a group of its own: its children end with it, and Ctrl-C is ours to handle
         process = subprocess.Popen(
             words, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, start_new_session=True
         )
@@ -184,22 +185,22 @@ def _start(command: str) -> subprocess.Popen[bytes]:
 
 
 def end_all() -> None:
-    """Kills all programs of this process with their groups, for a process that is about to go."""
+    """Kills all programs of this process with their groups, before the process itself ends."""
     for group in list(_groups):
         _kill_group(group)
 
 
 def _end(process: subprocess.Popen[bytes], owner: int) -> None:
-    """Ends a program: politely first. Also run when its ``LineProgram`` is dropped, and at exit."""
+    """Ends a program, politely first; also when its ``LineProgram`` is dropped, and at exit."""
     try:
-        if os.getpid() == owner and process.poll() is None:  # in a fork it is the parent's program
+        if os.getpid() == owner and process.poll() is None:  # in a fork, it is the parent's program
             assert process.stdin is not None
             with contextlib.suppress(OSError):
                 os.write(process.stdin.fileno(), _QUIT)
             process.stdin.close()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(QUIT_GRACE)
-    finally:  # also where Ctrl-C comes while we wait
+    finally:  # also after a Ctrl-C during the wait
         if os.getpid() == owner:
             _kill_group(process.pid)
             process.wait()
@@ -209,9 +210,9 @@ def _end(process: subprocess.Popen[bytes], owner: int) -> None:
 
 
 def _kill_group(group: int) -> None:
-    """Ends a program and what it started, which may be there when the program itself has ended.
+    """Kills a program and what it started, which may live on after the program has ended.
 
-    Once only: the number stays theirs as long as one of them is there, and no longer.
+    Only once: the group's ID stays theirs only as long as one of them lives.
     """
     if group in _groups:
         _groups.discard(group)

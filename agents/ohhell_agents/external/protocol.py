@@ -1,8 +1,8 @@
-"""The line protocol of programs that play: what they are told, and how their answers are read.
+"""The line protocol of programs that play: what requests contain, and how answers are read.
 
-A request is made from nothing but the observation of the seat to act and the rules, so a program
-cannot be shown more than the seat may see. Seats are those of the table, not counted from the own
-seat on. See ``docs/external-players.md``.
+A request comes only from the observation of the seat to act and from the rules, so a program can
+never see more than its seat may see. Seats are the table's, not relative to the player's own. See
+``docs/external-players.md``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ohhell_env.observation import decode
 from ohhell_env.rules import Rules
 
 PROTOCOL = 1
-"""Version of the protocol: programs are told in the hello."""
+"""Version of the protocol; the hello contains it."""
 HELLO = {"type": "hello", "protocol": PROTOCOL}
 
 Choices = dict[str | int, int]
@@ -29,15 +29,15 @@ Choices = dict[str | int, int]
 
 
 class AnswerError(ValueError):
-    """A line that is no answer to the request; the message goes on after the program's name."""
+    """A line that does not answer the request; the message continues after the program's name."""
 
 
 class IllegalAnswerError(AnswerError):
-    """An answer in the right form with something that is not allowed."""
+    """An answer in the right form with an illegal action."""
 
 
 def line_of(message: dict[str, Any]) -> bytes:
-    """Returns a message as a line of JSON, without the line's end."""
+    """Returns a message as a line of JSON, without the newline."""
     return json.dumps(message, allow_nan=False).encode()
 
 
@@ -52,7 +52,7 @@ def choices(mask: NDArray[np.int8], rules: Rules) -> Choices:
 def request(
     vector: NDArray[np.int8], legal: Iterable[str | int], rules: Rules, seat: int
 ) -> dict[str, Any]:
-    """Returns the request for one decision, but for "id" and "time_limit_ms".
+    """Returns the request for one decision, without "id" and "time_limit_ms".
 
     Args:
         vector: int8 (L,), the observation of the seat to act.
@@ -61,7 +61,7 @@ def request(
         seat: The seat to act.
 
     Raises:
-        NotationError: The observation does not belong to the rules.
+        NotationError: The observation does not fit the rules.
     """
     view = decode(vector, rules)
     players = rules.players
@@ -107,31 +107,31 @@ def _hand(view: dict[str, Any], by_seat: Any) -> dict[str, Any]:
 
 
 def read_hello(line: bytes) -> tuple[str, str]:
-    """Returns name and version that a program gave itself.
+    """Returns the name and version that a program gives itself.
 
     Raises:
-        AnswerError: The line is no answer to the hello.
+        AnswerError: The line does not answer the hello.
     """
     answer = _object(line)
     name, version = answer.get("name"), answer.get("version", "")
     if not isinstance(name, str) or not isinstance(version, str):
         raise AnswerError(
-            f'answered the hello with {_quoted(line)}; {{"name": text, "version": text}} is wanted'
+            f'answered the hello with {_quoted(line)}; expected {{"name": text, "version": text}}'
         )
     return name, version
 
 
 def read_action(line: bytes, number: int, legal: Choices) -> int:
-    """Returns the action code that a program's line gives.
+    """Returns the action code in a program's line.
 
     Args:
-        line: What it wrote.
+        line: The program's line.
         number: The "id" of the request.
         legal: The legal answers.
 
     Raises:
-        AnswerError: The line is no answer to this request.
-        IllegalAnswerError: It is one, but the action is not legal.
+        AnswerError: The line does not answer this request.
+        IllegalAnswerError: The line answers it, but the action is not legal.
     """
     answer = _object(line)
     if type(answer.get("id")) is not int or answer["id"] != number:
@@ -151,7 +151,7 @@ def _object(line: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise AnswerError(f"wrote {_quoted(line)}, which is not JSON") from None
     if not isinstance(answer, dict):
-        raise AnswerError(f"wrote {_quoted(line)}, which is no JSON object")
+        raise AnswerError(f"wrote {_quoted(line)}, which is not a JSON object")
     return answer
 
 

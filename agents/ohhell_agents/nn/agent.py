@@ -1,4 +1,4 @@
-"""A player that learned: the network of a checkpoint."""
+"""A trained player: the network of a checkpoint."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ohhell_env.rules import Rules, RulesLike, as_rules
 
 
 class LearnedAgent(Agent):
-    """Plays what its network finds likeliest, or draws with the network's probabilities.
+    """Takes its network's likeliest action, or draws with the network's probabilities.
 
     Args:
-        checkpoint: The network and what it was trained for.
+        checkpoint: The network and its training setup.
         seed: As for every agent; only for decisions that are not deterministic.
     """
 
@@ -35,22 +35,22 @@ class LearnedAgent(Agent):
 
     @property
     def layout_name(self) -> str:
-        """Layout of the observations that it reads, "default" or "universal"."""
+        """Layout of the observations that it reads: "default" or "universal"."""
         return self.checkpoint.layout_name
 
     @property
     def part(self) -> str:
-        """What it learned, and may be asked: "both", "bids" or "cards"."""
+        """The decisions that it learned and answers: "both", "bids" or "cards"."""
         return self.checkpoint.part
 
     def begin(self, rules: RulesLike, seat: int | None = None) -> None:
         """Takes a seat at a table.
 
-        It may play under other rules than it was trained for, as long as it sees the same things;
-        a warning says so.
+        It may play under rules other than those it was trained for, as long as the observations are
+        the same; it then warns.
 
         Raises:
-            CheckpointError: Its network cannot read the observations of these rules.
+            CheckpointError: The network cannot read the observations of these rules.
         """
         rules = as_rules(rules)
         self._check(rules)
@@ -62,7 +62,7 @@ class LearnedAgent(Agent):
             raise CheckpointError(_mismatch(mine.rules, rules))
         if rules != mine.rules:
             warnings.warn(
-                f"trained for {_title(mine.rules)}, plays {_title(rules)}: "
+                f"trained for {_title(mine.rules)}, but plays {_title(rules)}: "
                 f"{', '.join(_differences(mine.rules, rules))}",
                 stacklevel=3,
             )
@@ -78,8 +78,9 @@ class LearnedAgent(Agent):
         """Returns the action codes (B,); see ``Agent.choose``.
 
         Raises:
-            CheckpointError: Observations of another length than the network reads, a decision of
-                the part that it did not learn, or weights so large that its answer is no number.
+            CheckpointError: The observations have another length than the network reads, the
+                decision is of a part it did not learn, or its weights are so large that its answer
+                is not a number.
         """
         self._check_part(action_masks)
         network = self.checkpoint.network
@@ -99,40 +100,40 @@ class LearnedAgent(Agent):
         return choose(log_probs, None if deterministic else words)
 
     def _check_part(self, action_masks: Bytes) -> None:
-        """Refuses decisions that the network was never trained for."""
+        """Refuses decisions that the network was not trained for."""
         if self.part == WHOLE:
             return
         bidding = action_masks[:, BID_BASE:].any(axis=1)
         if (bidding != (self.part == BIDS)).any():
             other = "a card" if self.part == BIDS else "a bid"
             raise CheckpointError(
-                f"this network learned the {self.part} only and was asked for {other}; play it "
-                "beside another player: ohhell_agents.make('parts:bids=PLAYER,cards=PLAYER')"
+                f"this network learned only the {self.part}, and was asked for {other}; combine it "
+                "with another player: ohhell_agents.make('parts:bids=PLAYER,cards=PLAYER')"
             )
 
     def save(self, path: AgentPath) -> None:
-        """Writes the checkpoint as a folder, whole or not at all."""
+        """Writes the checkpoint as a folder, completely or not at all."""
         save_checkpoint(path, self.checkpoint)
 
     @classmethod
     def load(cls, path: AgentPath, seed: int | None = None) -> Self:
-        """Returns the player of a checkpoint; nothing in its files is run.
+        """Returns the player of a checkpoint; no code in its files runs.
 
         Raises:
-            CheckpointError: Not a checkpoint, broken, or of another version.
+            CheckpointError: The folder is not a checkpoint, broken, or of another version.
         """
         return cls(load_checkpoint(path), seed)
 
 
 def _check_sound(log_probs: Tensor, masks: Tensor) -> None:
-    """Refuses answers of finite but huge weights: sums that overflow, or drown the mask."""
+    """Refuses answers from huge weights: sums that overflow, or that outweigh the mask."""
     illegal = (log_probs.exp() * (masks == 0)).sum(dim=-1)
     sound = log_probs.isfinite().all(dim=-1) & (illegal == 0)
     if not sound.all():
         raise CheckpointError(
-            f"the network's answer to observation {int(sound.int().argmin())} of the batch is "
-            "beyond what a float32 can hold: its weights are broken; load another checkpoint, or "
-            "train it anew"
+            f"the network's answer to observation {int(sound.int().argmin())} of the batch exceeds "
+            "the range of a float32, so its weights are broken; load another checkpoint, or train "
+            "the player again"
         )
 
 
@@ -155,7 +156,7 @@ def _mismatch(trained: Rules, asked: Rules) -> str:
 
 
 def _differences(trained: Rules, asked: Rules) -> list[str]:
-    """Returns the settings that differ, as "scoring.exact_bonus 10, not 5"."""
+    """Returns the settings that differ, for example "scoring.exact_bonus 10, not 5"."""
     before, after = _flat(trained.to_dict()), _flat(asked.to_dict())
     names = [name for name in after if before.get(name) != after[name] and name != "name"]
     return [f"{name} {shown(after[name])}, not {shown(before.get(name))}" for name in names[:4]]

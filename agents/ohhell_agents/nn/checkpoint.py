@@ -1,4 +1,4 @@
-"""Checkpoints of networks: rules, layout and weights; for the files see ``checkpoint_io.py``."""
+"""Checkpoints of networks: rules, layout and weights. ``checkpoint_io.py`` handles the files."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ _MAX_WIDTH, _MAX_LAYERS = 4096, 8
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A network and what it was trained for."""
+    """A network and its training setup."""
 
     network: Network
     rules: Rules
     layout_name: str = "default"
     """"default" or "universal"."""
     hand_size: int | None = None
-    """The only hand size that it was trained with; None: those of the schedule."""
+    """The only hand size in training; None: those of the schedule."""
     part: str = WHOLE
-    """What it learned: "both", "bids" or "cards". Such a part plays beside another player, see
-    ``ohhell_agents.two_part``."""
+    """The decisions that the network learned: "both", "bids" or "cards". A part plays together with
+    another player, see ``ohhell_agents.two_part``."""
 
     @property
     def layout(self) -> Layout:
@@ -63,10 +63,10 @@ class Checkpoint:
 
 
 def save_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
-    """Writes a checkpoint whole or not at all; an older one at the same place is replaced.
+    """Writes a checkpoint completely or not at all; replaces an older one at the same path.
 
     Raises:
-        CheckpointError: At the place there is something that is no checkpoint.
+        CheckpointError: The path exists and is not a checkpoint.
     """
     about: dict[str, Any] = {
         "rules": checkpoint.rules.to_dict(),
@@ -88,27 +88,28 @@ def _weights_of(network: Network) -> Weights:
 
 
 def weights_digest(network: Network) -> str:
-    """Returns the SHA-256 of a network's weights as they are saved."""
+    """Returns the SHA-256 of a network's weights in their saved form."""
     return digest_of(_weights_of(network))
 
 
 def load_checkpoint(path: str | Path) -> Checkpoint:
-    """Returns a checkpoint, on the CPU; nothing in its files is run.
+    """Returns a checkpoint, on the CPU; no code in its files runs.
 
     Raises:
-        CheckpointError: Not a checkpoint, broken, of another version, or made for observations
-            that this version of the library does not write.
+        CheckpointError: The folder is not a checkpoint, broken, of another version, or made for
+            observations that this version of the library does not write.
     """
     path = as_path(path)
     card = read_metadata(path)
     if kind_of(card) != LEARNED:
         raise CheckpointError(
-            f"{path / METADATA}: a player of kind {shown(kind_of(card))}, {LEARNED!r} is wanted"
+            f"{path / METADATA}: contains a player of kind {shown(kind_of(card))}; expected "
+            f"{LEARNED!r}"
         )
     try:
         return _assemble(path, card)
     except (KeyError, TypeError, AttributeError) as error:
-        raise CheckpointError(f"{path / METADATA}: is incomplete or broken ({error})") from None
+        raise CheckpointError(f"{path / METADATA}: incomplete or broken ({error})") from None
 
 
 def _assemble(path: Path, card: dict[str, Any]) -> Checkpoint:
@@ -118,14 +119,14 @@ def _assemble(path: Path, card: dict[str, Any]) -> Checkpoint:
     weights = read_weights(path, card["weights_sha256"], tensor_sizes(layout, hidden))
     told = card["network"]["told_rules"]
     if type(told) is not bool:
-        raise CheckpointError(f"{file}: told_rules {shown(told)}; true or false is allowed")
+        raise CheckpointError(f"{file}: told_rules {shown(told)}; allowed: true, false")
     network = Network(layout, hidden, fresh=False, rules=rules if told else None)
     network.load_state_dict({name: torch.from_numpy(value) for name, value in weights.items()})
     network.requires_grad_(False)
     part = card.get("part", WHOLE)
     if part not in (WHOLE, BIDS, CARDS):
         raise CheckpointError(
-            f"{file}: part {shown(part)}; {WHOLE!r}, {BIDS!r} or {CARDS!r} is allowed"
+            f"{file}: part {shown(part)}; allowed: {WHOLE!r}, {BIDS!r}, {CARDS!r}"
         )
     return Checkpoint(network, rules, layout.name, card["hand_size"], part)
 
@@ -133,9 +134,9 @@ def _assemble(path: Path, card: dict[str, Any]) -> Checkpoint:
 def _rules_and_layout(file: Path, card: dict[str, Any]) -> tuple[Rules, Layout]:
     name, hand_size = card["layout"]["name"], card["hand_size"]
     if name not in LAYOUTS:
-        raise CheckpointError(f"{file}: layout {shown(name)}; {' or '.join(LAYOUTS)} is allowed")
+        raise CheckpointError(f"{file}: layout {shown(name)}; allowed: {', '.join(LAYOUTS)}")
     if hand_size is not None and (type(hand_size) is not int or not 1 <= hand_size <= 26):
-        raise CheckpointError(f"{file}: hand_size {shown(hand_size)}; 1 to 26 or null is allowed")
+        raise CheckpointError(f"{file}: hand_size {shown(hand_size)}; allowed: 1 to 26 or null")
     try:
         rules = Rules.from_dict(card["rules"])
         layout = layout_of(rules, name, hand_size)
@@ -143,10 +144,10 @@ def _rules_and_layout(file: Path, card: dict[str, Any]) -> tuple[Rules, Layout]:
         raise CheckpointError(f"{file}: its rules cannot be played: {error}") from None
     if layout.digest != card["layout"]["digest"]:
         raise CheckpointError(
-            f"{file}: was trained on observations of the layout "
-            f"{shown(card['layout']['digest'])}, this library (ohhell_env "
+            f"{file}: the player was trained on observations of layout "
+            f"{shown(card['layout']['digest'])}, but this library (ohhell_env "
             f"{ohhell_env.__version__}) writes {layout.digest!r} for the same rules; train it "
-            f"anew, or use ohhell_env {shown(card.get('ohhell_env'))}"
+            f"again, or use ohhell_env {shown(card.get('ohhell_env'))}"
         )
     return rules, layout
 
@@ -154,14 +155,14 @@ def _rules_and_layout(file: Path, card: dict[str, Any]) -> tuple[Rules, Layout]:
 def _hidden(file: Path, network: dict[str, Any]) -> tuple[int, ...]:
     if network["inputs"] != INPUTS:
         raise CheckpointError(
-            f"{file}: its network reads inputs of the kind {shown(network['inputs'])}, this "
-            f"library makes {INPUTS!r}; train it anew"
+            f"{file}: the network reads inputs of kind {shown(network['inputs'])}, but this "
+            f"library computes {INPUTS!r}; train it again"
         )
     hidden = network["hidden"]
     fits = isinstance(hidden, list) and 1 <= len(hidden) <= _MAX_LAYERS
     if not fits or not all(type(width) is int and 1 <= width <= _MAX_WIDTH for width in hidden):
         raise CheckpointError(
-            f"{file}: hidden layers {shown(hidden)}; 1 to {_MAX_LAYERS} widths of 1 to "
-            f"{_MAX_WIDTH} are allowed"
+            f"{file}: hidden layers {shown(hidden)}; allowed: 1 to {_MAX_LAYERS} widths of 1 to "
+            f"{_MAX_WIDTH}"
         )
     return tuple(hidden)

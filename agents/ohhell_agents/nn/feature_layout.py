@@ -1,7 +1,7 @@
-"""Where each value of a seat's view stands among the inputs of a network; see ``features.py``.
+"""The place of each value of a seat's view among a network's inputs; see ``features.py``.
 
-Every order of the suits has a row in the tables made here: which input each value of the view is
-read into, and where each action stands among the sorted ones.
+The tables made here have a row for every order of the suits: the input for each value of the view,
+and the place of each action among the sorted actions.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from ohhell_env.engine.encode import CARD_SECTIONS
 from ohhell_env.observation import Layout
 
 INPUTS = "sorted-suits-2"
-"""Name of the arrangement of the inputs, for checkpoints; a new arrangement needs a new name."""
+"""Name of the arrangement of inputs, for checkpoints; a new arrangement needs a new name."""
 
 _COUNTS = ("bids", "tricks_won", "needed", "hand_size", "trick_number", "bid_balance")
 """Sections that count tricks."""
 _NOT_READ = ("scores", "tie_values", "deal", "deals_left", "extra_deals", "deals_ahead")
-"""Sections that the points of a deal do not depend on."""
+"""Sections that do not affect the points of a deal."""
 ABSENT = -1
 """Start of a section that the layout does not have."""
 _KINDS_OF_WISH = 4
 
 
 def input_scale(layout: Layout) -> NDArray[np.float32]:
-    """Returns what each value of an observation is multiplied by before the first layer.
+    """Returns the factor of each value of an observation before the first layer.
 
-    Zeros and ones stay as they are, numbers are brought near them. The standing of the game is
-    left out: a player that maximises the points of a deal decides the same whatever the scores,
-    so what it learned on single deals holds in whole games.
+    Zeros and ones keep their values, and numbers are scaled to a similar range. The scores of the
+    game are left out: a player that maximizes the points of a deal decides the same whatever the
+    scores, so what it learned on single deals also applies in whole games.
 
     Returns:
         float32 (L,).
@@ -54,17 +54,17 @@ def input_scale(layout: Layout) -> NDArray[np.float32]:
 
 
 def sorted_width(layout: Layout) -> int:
-    """Returns the length of a sorted card section: whole suits, even where a layout cuts one."""
+    """Returns the length of a sorted card section: whole suits, even if the layout cuts one."""
     return max(layout.card_width, layout.suits * RANKS_PER_SUIT)
 
 
 def num_hints(layout: Layout) -> int:
-    """Returns how many hints stand behind the sorted view."""
+    """Returns the number of hints after the sorted view."""
     return 2 * layout.suits * RANKS_PER_SUIT + _KINDS_OF_WISH * layout.seats
 
 
 def num_inputs(layout: Layout) -> int:
-    """Returns how many inputs a network has for the observations of a layout."""
+    """Returns the number of a network's inputs for observations of a layout."""
     rows = sum(
         name in CARD_SECTIONS and length // layout.card_width for name, _, length in layout.sections
     )
@@ -73,7 +73,7 @@ def num_inputs(layout: Layout) -> int:
 
 
 def num_hand_inputs(layout: Layout) -> int:
-    """Returns how many inputs the hands of all other seats make."""
+    """Returns the number of inputs for the hands of all other seats."""
     return (layout.seats - 1) * sorted_width(layout)
 
 
@@ -88,7 +88,7 @@ def _sorted_cards(layout: Layout, order: tuple[int, ...]) -> NDArray[np.int64]:
 
 
 def _targets(layout: Layout, order: tuple[int, ...]) -> NDArray[np.int64]:
-    """Returns the input that each value of an observation (L,) is read into."""
+    """Returns the input for each value of an observation (L,)."""
     cards, suits = _sorted_cards(layout, order), np.argsort(order)
     targets: list[NDArray[np.int64]] = []
     start = 0
@@ -99,7 +99,7 @@ def _targets(layout: Layout, order: tuple[int, ...]) -> NDArray[np.int64]:
             places = (rows[:, None] + cards).ravel()
             width = len(rows) * sorted_width(layout)
         elif name in ("trump", "led_suit", "voids"):
-            whole = length - length % layout.suits  # no-trump stands behind the suits
+            whole = length - length % layout.suits  # no-trump follows the suits
             rows = np.arange(0, whole, layout.suits)
             places[:whole] = (rows[:, None] + suits).ravel()
         targets.append(start + places)
@@ -108,7 +108,7 @@ def _targets(layout: Layout, order: tuple[int, ...]) -> NDArray[np.int64]:
 
 
 def _actions(layout: Layout, order: tuple[int, ...]) -> NDArray[np.int64]:
-    """Returns the place of each action (A,) among the sorted ones."""
+    """Returns the place of each action (A,) among the sorted actions."""
     actions = np.arange(layout.num_actions)
     cards = _sorted_cards(layout, order)
     actions[: len(cards)] = cards
@@ -116,12 +116,12 @@ def _actions(layout: Layout, order: tuple[int, ...]) -> NDArray[np.int64]:
 
 
 class Tables(NamedTuple):
-    """All that the compiled reader knows of a layout."""
+    """The compiled reader's data on a layout."""
 
-    targets: Any  # int32 (orders, L): the input that each value is read into
+    targets: Any  # int32 (orders, L): the input for each value
     scale: Any  # float32 (L,): 0 for values that are not read
     number: Any  # int64 (suits ** suits,): row of an order in the tables, by its digits
-    pack: Any  # int8 (card_width,): 1 for each card of the pack, where no section tells
+    pack: Any  # int8 (card_width,): 1 for each card of the pack, if no section contains this
     suits: Any
     seats: Any
     width: Any  # values in a card section
@@ -142,7 +142,7 @@ READ = (
     "hand_size",
     "trick_number",
 )
-"""Sections that the order of the suits and the hints follow from."""
+"""Sections that determine the order of the suits and the hints."""
 
 
 @functools.lru_cache(maxsize=16)
@@ -168,7 +168,7 @@ def tables_of(layout: Layout) -> Tables:
 
 @functools.lru_cache(maxsize=16)
 def sorted_actions(layout: Layout) -> NDArray[np.int64]:
-    """Returns the place of each action among the sorted ones, by order of suits.
+    """Returns the place of each action among the sorted actions, by order of suits.
 
     Returns:
         int64 (orders, A).

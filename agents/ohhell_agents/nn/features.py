@@ -1,17 +1,18 @@
-"""What a network reads of a seat's view: its inputs, as lists of those that are not zero.
+"""A network's inputs from a seat's view, as lists of the inputs that are not zero.
 
-The suits are alike but for the trump, so no network sees them by name: each view is rearranged so
-that trumps come first, then the led suit, then the others from the longest to the shortest in the
-own hand. One deal then teaches about all deals that differ only in the names of the suits. Behind
-the sorted view come *hints*, what a player reads off the cards at a glance. Of each own card:
-whether it beats the trick so far, and how many cards that may still come are higher in its suit
-(the dealer's shown last card may, a card turned from the stock may not). Of each seat: whether it
-wants more tricks, has just enough, has too many, or needs all that are left.
+Except for the trump all suits are alike, so networks never see them by name. Each view is sorted:
+trumps come first, then the led suit, then the others from the longest to the shortest in the seat's
+own hand. So one deal also teaches about all deals that differ only in the names of the suits.
 
-Nine of ten inputs are zero, so compiled code reads a view into the places and values of the others;
-the first layer of a network (``sparse_linear.py``) looks at nothing else.
+After the sorted view come *hints*, which a player reads off the cards at a glance. For each card in
+hand: whether it beats the trick so far, and how many cards that may still come are higher in its
+suit (the dealer's shown last card may come, a card turned from the stock may not). For each seat:
+whether it wants more tricks, has just enough, has too many, or needs all that are left.
 
-Needs torch, so nothing imports this module unless a network is really wanted.
+Nine of ten inputs are zero, so compiled code reads a view into the places and values of the others.
+The first layer of a network (``sparse_linear.py``) reads only these.
+
+This module needs torch, so nothing imports it before a network is used.
 """
 
 from __future__ import annotations
@@ -57,15 +58,15 @@ _WORD = 8
 
 @inline
 def _number_of_order(view, tables, keys, order):
-    """Works out the order of a view's suits and returns its row in the tables.
+    """Finds the order of a view's suits and returns its row in the tables.
 
-    Trump comes before the led suit, before length in the own hand, before high ranks; of two equal
-    suits the first one.
+    Trump precedes the led suit, which precedes length in hand, which precedes high ranks. Of two
+    equal suits, the first one comes first.
 
     Args:
         view: int8 (L,).
         tables: ``Tables``.
-        keys: int64 (suits,), for the use of this function.
+        keys: int64 (suits,), working memory.
         order: int64 (suits,), written in place: the suits in their order.
     """
     starts, suits = tables.starts, tables.suits
@@ -92,7 +93,7 @@ def _number_of_order(view, tables, keys, order):
 
 @inline
 def _find_out(view, tables, from_stock, out):
-    """Writes 1 for each card of the pack that may still come from another seat, else 0."""
+    """Writes 1 for each card that may still come from another seat, else 0."""
     starts = tables.starts
     hand, place, pack = starts[_HAND], starts[_PLACE], starts[_PACK]
     for card in range(tables.width):
@@ -105,7 +106,7 @@ def _find_out(view, tables, from_stock, out):
 
 @inline
 def _read_card_hints(view, tables, order, out, places, values, size):
-    """Appends the hints of the own cards; returns the new number of inputs."""
+    """Appends the hints of the cards in hand; returns the new number of inputs."""
     starts, suits = tables.starts, tables.suits
     best = np.int64(-1)
     for card in range(min(tables.width, suits * _RANKS)):
@@ -159,16 +160,16 @@ def _read_views(views, tables, dealers_from, places, values, starts, orders):
     Args:
         views: int8 (B, L).
         tables: ``Tables``.
-        dealers_from: Hand size from which on the shown card is the dealer's last.
+        dealers_from: Smallest hand size for which the shown card is the dealer's last.
         places: int32, long enough, written in place: the inputs that are not zero.
         values: float32, as long, written in place: their values.
-        starts: int32 (B + 1,), written in place: where the list of each view begins, and the end.
+        starts: int32 (B + 1,), written in place: the start of each view's list, and the end.
         orders: int64 (B,), written in place: row of each view's order of suits.
     """
     keys, order = np.empty(tables.suits, np.int64), np.empty(tables.suits, np.int64)
     out = np.empty(tables.width, np.int8)
     view = np.zeros(len(tables.scale) + _WORD - len(tables.scale) % _WORD, np.int8)
-    words = view.view(np.uint64)  # zeros are passed over by the word
+    words = view.view(np.uint64)  # skips eight zeros at a time
     size = 0
     starts[0] = 0
     for index in range(len(views)):
@@ -198,12 +199,12 @@ def _read_hands(hands, cards, suit_width, orders, places, values, starts):
 
     Args:
         hands: uint64 (B, others), masks.
-        cards: int32 (orders, card_width): the place of each card in a sorted section.
+        cards: int32 (orders, card_width): place of each card in a sorted section.
         suit_width: Length of a sorted section.
         orders: int64 (B,), row of each view's order of suits.
         places: As in ``_read_views``.
-        values: As there.
-        starts: As there.
+        values: As in ``_read_views``.
+        starts: As in ``_read_views``.
     """
     size = 0
     starts[0] = 0
@@ -226,8 +227,8 @@ def _by_place(places, values, starts, firsts, views, sorted_values):
         places: int32 (n,).
         values: float32 (n,).
         starts: int32 (B + 1,).
-        firsts: int32 (inputs + 1,) of zeros, written in place: where the list of each begins.
-        views: int32 (n,), written in place: the views in which an input is not zero.
+        firsts: int32 (inputs + 1,) of zeros, written in place: the start of each input's list.
+        views: int32 (n,), written in place: the views in which the input is not zero.
         sorted_values: float32 (n,), written in place: its values there.
     """
     for entry_ in range(len(places)):
@@ -244,31 +245,31 @@ def _by_place(places, values, starts, firsts, views, sorted_values):
 
 @dataclass(frozen=True)
 class Inputs:
-    """The inputs of B views: of each, a list of those that are not zero."""
+    """The inputs of B views: for each view, a list of the inputs that are not zero."""
 
     places: Tensor
-    """int32 (n,): which inputs."""
+    """int32 (n,): numbers of the inputs."""
     values: Tensor
     """float32 (n,)."""
     starts: Tensor
-    """int32 (B + 1,): where the list of each view begins, and the end of the last."""
+    """int32 (B + 1,): the start of each view's list, and the end of the last."""
     orders: Tensor
     """int64 (B,): row of each view's order of suits in a network's tables."""
     width: int
-    """How many inputs there are, zeros included."""
+    """Number of inputs, zeros included."""
 
     def __len__(self) -> int:
         return len(self.orders)
 
     def dense(self) -> Tensor:
-        """Returns them with the zeros written out, float32 (B, width)."""
+        """Returns the inputs with all zeros, float32 (B, width)."""
         table = torch.zeros(len(self), self.width)
         rows = torch.arange(len(self)).repeat_interleave(self.starts.diff())
         return table.index_put_((rows, self.places.long()), self.values)
 
     @functools.cached_property
     def by_place(self) -> tuple[Tensor, Tensor, Tensor]:
-        """The same the other way round: views, values, and where the list of each input begins."""
+        """The same by input: views, values, and the start of each input's list."""
         firsts = np.zeros(self.width + 1, np.int32)
         views = np.empty(len(self.places), np.int32)
         values = np.empty(len(self.places), np.float32)
@@ -278,12 +279,12 @@ class Inputs:
 
 
 def read_inputs(layout: Layout, observations: NDArray[np.int8], dealers_from: int) -> Inputs:
-    """Returns what a network reads of some views.
+    """Returns a network's inputs from some views.
 
     Args:
-        layout: Of the observations.
+        layout: Layout of the observations.
         observations: int8 (B, L).
-        dealers_from: Hand size from which on the shown card is the dealer's last.
+        dealers_from: Smallest hand size for which the shown card is the dealer's last.
     """
     views, tables = np.ascontiguousarray(observations), tables_of(layout)
     most = np.count_nonzero(views) + len(views) * num_hints(layout)
@@ -302,12 +303,12 @@ def read_inputs(layout: Layout, observations: NDArray[np.int8], dealers_from: in
 def read_hands(layout: Layout, hands: NDArray[np.uint64], orders: Tensor) -> Inputs:
     """Returns hidden hands as inputs: a sorted card section for each of the other seats.
 
-    No player may see them; they are for a critic that looks on during training.
+    No player may see them. They are for a critic that sees all hands during training.
 
     Args:
-        layout: Of the observations.
+        layout: Layout of the observations.
         hands: uint64 (B, seats - 1), masks of the other seats' cards, clockwise.
-        orders: int64 (B,), of the views that belong to them.
+        orders: int64 (B,), of the same views.
     """
     most = int(np.bitwise_count(hands).sum())
     places, values = np.empty(most, np.int32), np.empty(most, np.float32)

@@ -1,9 +1,9 @@
-"""The network of a learned player: separate actor and critic over a sorted view.
+"""The network of a trained player: separate actor and critic over a sorted view.
 
-What they read is in ``features.py``: the suits come in an order that does not depend on their
-names, and the action probabilities are put back in place.
+``features.py`` defines their inputs: the suits are sorted, independent of their names, and the
+action probabilities are put back in place.
 
-Needs torch, so nothing imports this module unless a network is really wanted.
+This module needs torch, so nothing imports it before a network is used.
 """
 
 from __future__ import annotations
@@ -26,35 +26,35 @@ from ohhell_env.observation import Layout
 from ohhell_env.rules import Rules
 
 _NEVER = NUM_CARD_CODES
-"""A hand size that no deal has."""
+"""A hand size that never occurs."""
 _MASKED = -1e8
 """Logit of an illegal action: its probability is exactly 0, and 0 * log 0 stays finite."""
 
 
 def dealers_card_from(rules: Rules) -> int:
-    """Returns the hand size from which on the shown card is the dealer's last.
+    """Returns the smallest hand size for which the shown card is the dealer's last.
 
-    That card is in the dealer's hand until it is played; in smaller deals the shown card was turned
-    from the stock, and stays out of play.
+    That card stays in the dealer's hand until it is played. In smaller deals the shown card was
+    turned from the stock, and stays out of play.
     """
     if rules.trump.method == "dealer_last_card":
         return 0
-    return math.ceil(rules.pack.size / rules.players)  # nothing is left to turn
+    return math.ceil(rules.pack.size / rules.players)  # no card is left to turn
 
 
 class Network(nn.Module):
-    """Actor and critic, two multilayer perceptrons with ReLU that share nothing.
+    """Actor and critic: two multilayer perceptrons with ReLU and no shared weights.
 
     Args:
-        layout: The observations that it reads.
+        layout: Layout of the observations.
         hidden: Widths of the hidden layers, the same for actor and critic.
-        fresh: Whether to set first weights; without, they are to be loaded.
-        rules: The rules of the tables that it is trained at. They tell whether the shown card is
-            the dealer's last, and may still come; None: it always counts as one of the stock.
+        fresh: Whether to set initial weights; otherwise the caller loads them.
+        rules: The rules of the training tables. They decide whether the shown card is the dealer's
+            last, and may still come; None: it always counts as a card of the stock.
     """
 
     actions: Tensor
-    """int64 (orders, A): the place of each action among the sorted ones, by order of suits."""
+    """int64 (orders, A): the place of each action among the sorted actions, by order of suits."""
 
     def __init__(
         self,
@@ -75,21 +75,21 @@ class Network(nn.Module):
         self.actor = _perceptron(inputs, hidden, layout.num_actions)
         self.critic = _perceptron(inputs, hidden, 1)
         if fresh:
-            _set_orthogonal(self.actor, last_gain=0.01)  # at first, every action is as likely
+            _set_orthogonal(self.actor, last_gain=0.01)  # at first, all actions are equally likely
             _set_orthogonal(self.critic, last_gain=1.0)
 
     @property
     def told_rules(self) -> bool:
-        """Whether it has been told the rules that it is trained for."""
+        """Whether it has the rules that it is trained for."""
         return self.rules is not None
 
     def read(self, observations: Tensor, rules: Rules | None = None) -> Inputs:
-        """Returns what the layers read.
+        """Returns the inputs of the layers.
 
         Args:
             observations: int8 (B, L).
-            rules: The rules of the table, where they are others than those trained for. A network
-                that was never told any does not use them.
+            rules: The rules of the table, if they differ from the training rules. A network without
+                training rules ignores them.
         """
         dealers_from = _NEVER if self.rules is None else dealers_card_from(rules or self.rules)
         return read_inputs(self.layout, observations.numpy(), dealers_from)
@@ -110,7 +110,7 @@ class Network(nn.Module):
         return self.act(self.read(observations, rules), action_masks)
 
     def act(self, inputs: Inputs, action_masks: Tensor) -> Tensor:
-        """As ``log_probs``, from what ``read`` returned."""
+        """Returns the same as ``log_probs``, from the inputs that ``read`` returned."""
         logits = self.actor(inputs).float().gather(-1, self.actions[inputs.orders])
         return F.log_softmax(logits.masked_fill(action_masks == 0, _MASKED), dim=-1)
 
@@ -120,7 +120,7 @@ class Network(nn.Module):
 
 
 def tensor_sizes(layout: Layout, hidden: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
-    """Returns name and size of every weight tensor of a network, without building it."""
+    """Returns the name and shape of every weight tensor of a network, without building it."""
     sizes: dict[str, tuple[int, ...]] = {}
     for part, outputs in (("actor", layout.num_actions), ("critic", 1)):
         inputs = num_inputs(layout)
@@ -139,7 +139,7 @@ def _perceptron(inputs: int, hidden: tuple[int, ...], outputs: int) -> nn.Sequen
 
 
 def _set_orthogonal(perceptron: nn.Sequential, last_gain: float) -> None:
-    """Sets first weights: orthogonal, as is usual for PPO."""
+    """Sets initial weights: orthogonal, as is usual for PPO."""
     linear = [layer for layer in perceptron if isinstance(layer, nn.Linear)]
     for layer in linear:
         gain = last_gain if layer is linear[-1] else math.sqrt(2)
@@ -151,9 +151,9 @@ def choose(log_probs: Tensor, words: NDArray[np.uint64] | None) -> NDArray[np.in
     """Returns an action for each row; one of probability 0 is never chosen.
 
     Args:
-        log_probs: float32 (B, A), as ``Network.log_probs`` gives them.
-        words: uint64 (B,), the chance of each decision, to draw with the given probabilities;
-            None: the likeliest action, of several the first.
+        log_probs: float32 (B, A), from ``Network.log_probs``.
+        words: uint64 (B,), one random number per decision, to draw with the given probabilities;
+            None: the likeliest action, or the first of several.
 
     Returns:
         int64 (B,).

@@ -1,6 +1,6 @@
 """The first layer of a network, whose inputs are nearly all zero.
 
-Needs torch, so nothing imports this module unless a network is really wanted.
+This module needs torch, so nothing imports it before a network is used.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from ohhell_agents.nn.features import Inputs
 
 
 class SparseLinear(nn.Linear):
-    """A linear layer that reads ``Inputs``: nothing is multiplied by zero.
+    """A linear layer that reads ``Inputs`` and skips zeros.
 
-    In memory its weights stand input by input, so that those of one input can be read in one go;
-    by name, shape and value they are those of ``nn.Linear``.
+    In memory its weights are ordered by input, so that those of one input are contiguous. Their
+    name, shape and values are those of ``nn.Linear``.
     """
 
     def __init__(self, in_features: int, out_features: int, device: Any = None) -> None:
@@ -31,7 +31,7 @@ class SparseLinear(nn.Linear):
 
 
 def _summed(rows: Tensor, which: Tensor, weights: Tensor, starts: Tensor) -> Tensor:
-    """Returns for each list the sum of the rows it names, each with its weight."""
+    """Returns for each list the weighted sum of its rows."""
     return F.embedding_bag(
         which, rows, starts, mode="sum", per_sample_weights=weights, include_last_offset=True
     )

@@ -1,7 +1,7 @@
-"""``search``: plays every action out in worlds that fit what it has seen, and takes the best.
+"""``search``: plays out every action in worlds that fit what it has seen, and takes the best.
 
-What it compares actions in is drawn by ``worlds.py`` and weighted by the bids in
-``beliefs.py``; the two searches are ``flat.py`` and ``tree.py``.
+``ohhell_env.engine.worlds`` draws the worlds, and ``beliefs.py`` weights them by the bids. The two
+searches are ``flat.py`` and ``tree.py``.
 """
 
 from __future__ import annotations
@@ -61,20 +61,21 @@ from ohhell_env.rules import RulesLike
 from ohhell_env.rules.settings import to_plain
 
 _USUAL_PRICE = 16.0
-"""Points that missing the usual bid by one trick costs where ``temperature`` is meant as it is."""
+"""Price in points at which ``temperature`` applies unscaled."""
 _MOST_NODES = 1 << 18
 _BID = int(Phase.BID)
 
 
 class SearchAgent(HeuristicAgent):
-    """Searches: determinised Monte Carlo, or information-set tree search.
+    """Searches: determinized Monte Carlo, or information-set tree search.
 
-    It must know the rules: call ``begin`` first. With a budget of worlds or iterations a decision
-    depends on the view and on its random word alone; with ``ms`` it depends on the clock, too.
+    The player must know the rules: call ``begin`` first. With a budget of worlds or iterations, a
+    decision depends only on the view and its random number; with ``ms`` it also depends on the
+    clock.
 
     Args:
         seed: Starts the agent's own random numbers; None: taken from the system.
-        settings: How to search; None: the usual settings.
+        settings: Settings of the search; None: the defaults.
 
     Raises:
         CheckpointError: The policy cannot be loaded.
@@ -100,7 +101,7 @@ class SearchAgent(HeuristicAgent):
 
     @property
     def models(self) -> Rows:
-        """What its policy reckons with: a ``MODELS`` row."""
+        """The networks of its policy: a ``MODELS`` row."""
         return self._workspace.policy.models[:1]
 
     @property
@@ -110,7 +111,7 @@ class SearchAgent(HeuristicAgent):
 
     @property
     def fingerprint(self) -> str:
-        """The settings that are not the usual ones, and what tells a learned policy from others."""
+        """The settings that differ from the defaults, and the fingerprint of a trained policy."""
         return f"{spelled(self.settings)} {self._workspace.policy.fingerprint}".strip()
 
     @property
@@ -139,12 +140,13 @@ class SearchAgent(HeuristicAgent):
     def explain(
         self, observation: Any, info: Mapping[str, Any] | None = None, word: int | None = None
     ) -> Explanation:
-        """Returns what speaks for each legal action, and what ``act`` would do.
+        """Returns how the legal actions compare, and what ``act`` would do.
 
         Args:
             observation: As in ``act``.
             info: As in ``act``.
-            word: The chance of the decision; None: from the agent's generator, as in ``act``.
+            word: The random number of the decision; None: from the agent's generator, as in
+                ``act``.
 
         Raises:
             IllegalActionError: As in ``act``.
@@ -173,7 +175,7 @@ class SearchAgent(HeuristicAgent):
         )
 
     def _ask(self, views: Bytes, masks: Bytes, index: int, word: np.uint64) -> None:
-        """Has one question searched."""
+        """Searches one question."""
         if self.rules is None:
             raise IllegalActionError(
                 "the search player must know the rules: call begin(rules, seat) before act()"
@@ -184,7 +186,7 @@ class SearchAgent(HeuristicAgent):
         self._workspace.ask((views, masks, index, reader.sections), self._rules_for(size), word)
 
     def save(self, path: AgentPath) -> None:
-        """Writes the agent to a file, whole or not at all."""
+        """Writes the agent to a file, completely or not at all."""
         state = {"type": self.kind, "format": STATE_FORMAT, "random": plain_state(self._random)}
         state["settings"] = to_plain(self.settings)
         state["policy"] = self._workspace.policy.fingerprint
@@ -195,34 +197,34 @@ class SearchAgent(HeuristicAgent):
         """Returns a search player from its file; see ``Agent.load``."""
         state = read_state(path)
         if state.get("type") != cls.kind:
-            raise CheckpointError(f"{path}: holds a player of type {shown(state.get('type'))}")
+            raise CheckpointError(f"{path}: contains a player of type {shown(state.get('type'))}")
         values = state.get("settings")
         names = {field.name for field in dataclasses.fields(SearchSettings)}
         if not isinstance(values, dict) or set(values) != names:
-            raise CheckpointError(f"{path}: settings of the search are missing or unknown")
+            raise CheckpointError(f"{path}: search settings are missing or unknown")
         try:
             agent = cls(0, read_search_settings("", values))
         except OhHellError as error:
             raise CheckpointError(f"{path}: {error}") from None
         if state.get("policy") != agent._workspace.policy.fingerprint:
             raise CheckpointError(
-                f"{path}: the policy {shown(agent.settings.policy)} has other weights now than "
-                "when the player was saved; save it anew"
+                f"{path}: the weights of the policy {shown(agent.settings.policy)} have changed "
+                "since the player was saved; save it again"
             )
         restore(agent._random, state.get("random"), path)
         return agent
 
     def reseeded(self, seed: int) -> SearchAgent:
-        """Returns the same player with random numbers that start anew from a seed."""
+        """Returns the same player with random numbers from a new seed."""
         return SearchAgent(seed, self.settings)
 
 
 class SearchWorkspace:
-    """The arrays in which one question after the other is searched, and how.
+    """The arrays for searching one question after another, with the settings.
 
     Args:
-        settings: How to search.
-        policy: Whose reckoning it relies on.
+        settings: Settings of the search.
+        policy: The policy behind the search.
     """
 
     def __init__(self, settings: SearchSettings, policy: SearchPolicy) -> None:
@@ -247,11 +249,11 @@ class SearchWorkspace:
 
     @property
     def impossible(self) -> bool:
-        """Whether no world has as many cards as the view says."""
+        """Whether no world has the numbers of cards in the view."""
         return int(self.hidden["state"][0]) == IMPOSSIBLE
 
     def ask(self, question: tuple[Bytes, Bytes, int, Rows], rules: Rows, word: np.uint64) -> None:
-        """Searches one question: views, masks, which of them, and their sections."""
+        """Searches one question, given as (views, masks, index, sections)."""
         started = time.perf_counter()
         self.rules = rules
         begin_question(*question, rules, self.games, self.hidden, self.stats, word)
@@ -268,7 +270,7 @@ class SearchWorkspace:
             self._compare(started)
 
     def action(self) -> int:
-        """Returns what came out for the question."""
+        """Returns the action code that the search chose."""
         if self.searched:
             if self.settings.method == "tree":
                 return int(most_visited(self.stats))
@@ -279,7 +281,7 @@ class SearchWorkspace:
 
     @property
     def unit(self) -> str:
-        """What the actions of a question are compared in."""
+        """The unit in which the actions of a question are compared."""
         settings = self.settings
         if settings.method == "tree":
             return TRIES
@@ -290,11 +292,11 @@ class SearchWorkspace:
         return f"points less {settings.spoil:g} of the others' mean"
 
     def gaps(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Returns how far each action of the last question is behind the one taken.
+        """Returns how far each action of the last question is behind the chosen one.
 
         Returns:
             Gaps and their standard errors, float64 (MOST_ACTIONS,) each, in ``unit`` and by place
-            in the stats; NaN where there is none.
+            in the stats; NaN if unknown.
         """
         gaps, errors = np.full(MOST_ACTIONS, np.nan), np.full(MOST_ACTIONS, np.nan)
         if self.searched and self.settings.method == "tree":
@@ -323,10 +325,10 @@ class SearchWorkspace:
         }
 
     def notes(self) -> list[str]:
-        """Returns what is to be known of the last question beside its values."""
+        """Returns remarks on the last question beyond its values."""
         state, notes, policy = int(self.hidden["state"][0]), list[str](), self.policy.name
         if state == IMPOSSIBLE:
-            notes.append(f"no deal has as many cards as this view: decided as {policy} does")
+            notes.append(f"no deal has the numbers of cards in this view: decided as {policy} does")
         elif not self.searched and int(self.stats["count"][0]) == 1:
             notes.append("there is no other choice")
         elif not self.searched:
@@ -336,32 +338,30 @@ class SearchWorkspace:
         return notes + self._notes_of_search() if self.searched else notes
 
     def _notes_of_search(self) -> list[str]:
-        """Returns what is to be known of how the last question was searched."""
+        """Returns remarks on the search of the last question."""
         settings, notes = self.settings, list[str]()
         if settings.ms is not None:
-            notes.append(f"searched for {settings.ms:g} ms: another time it may differ")
+            notes.append(f"searched for {settings.ms:g} ms: the next time may differ")
         if settings.policy != HEURISTIC_POLICY:
             notes.append(f"policy: {settings.policy}")
         root, before = self.stats[0], f"what {self.policy.name} expected before the search"
         weight, worlds = float(self.params["prior"][0]), int(root["worlds"])
         visits = root["visits"][: int(root["count"])]
         if settings.method == "tree":
-            notes.append("the tree takes what it tried most often: it goes back to what does well")
+            notes.append("the tree takes what it tried most often, and it tries good choices often")
         elif weight > 0.0:
             notes.append(
                 f"each number is a mix: the deals played out after the choice, and {before}, which "
-                f"counts as much as {weight:g} deals"
+                f"counts as {weight:g} deals"
             )
         if settings.method == "flat" and ((visits > 0) & (visits < worlds)).any():
-            notes.append(
-                "a choice with fewer deals was dropped: its number is how far behind it was then"
-            )
+            notes.append("a choice with fewer deals was dropped: its number is from that moment")
         if weight > 0.0 and not visits.all():
             notes.append(f"a choice that was not tried is far behind by {before}")
         return notes
 
     def _weigh(self, view: np.void, rules: Rows) -> None:
-        """Sets what is counted in points of the deal at hand or of those to come."""
+        """Sets the parameters in points of the current deal or of later ones."""
         price = price_for(rules, int(view["hand_size"]))
         self.params["temperature"] = self.settings.temperature * price / _USUAL_PRICE
         unit = 0.5 if self.settings.objective == "win" else price
@@ -413,7 +413,7 @@ class SearchWorkspace:
 
 
 def _batches(started: float, milliseconds: float) -> Any:
-    """Yields how many worlds to take next, until the time is up; at least one batch."""
+    """Yields the number of worlds to take next, until the time is up; at least one batch."""
     end = started + milliseconds / 1000.0
     size, before = 2, time.perf_counter()
     while True:

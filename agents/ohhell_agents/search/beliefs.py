@@ -1,9 +1,9 @@
-"""Worlds weighted by how likely the bids are that were made in them; compiled.
+"""Worlds weighted by the likelihood of the bids made in them; compiled.
 
-A seat that bid is taken to have bid by its expected points, the better the likelier (a softmax),
-with a small chance of any bid at all. Importance weights would leave a handful of worlds where many
-cards are hidden; so each chain of worlds walks by exchanges of cards, each of which is accepted or
-not by the likelihood of the bids it touches (Metropolis, Rosenbluth et al. 1953).
+A seat is assumed to bid by its expected points, the better the likelier (a softmax), with a small
+probability of any bid. With many hidden cards, importance weights would leave only a handful of
+worlds. So each chain of worlds walks by exchanging cards, and accepts or rejects each exchange by
+the likelihood of the bids it affects (Metropolis, Rosenbluth et al. 1953).
 """
 
 # pyright: basic
@@ -34,23 +34,23 @@ BELIEF = np.dtype(
     [
         ("informed", np.uint64),  # mask of the other seats whose bid is known
         ("started", np.int64),
-        ("next", np.int64),  # chain that gives the next world
-        ("hands", np.uint64, (MOST_CHAINS, HOLDERS)),  # where each chain stands
-        ("logs", np.float64, (MOST_CHAINS, MAX_SEATS)),  # log likelihood of each bid there
-        ("asked", np.int64),  # exchanges that touched a bid
-        ("taken", np.int64),  # ... that were accepted
+        ("next", np.int64),  # the chain that gives the next world
+        ("hands", np.uint64, (MOST_CHAINS, HOLDERS)),  # the current world of each chain
+        ("logs", np.float64, (MOST_CHAINS, MAX_SEATS)),  # log likelihood of each bid in it
+        ("asked", np.int64),  # exchanges that affected a bid
+        ("taken", np.int64),  # ... and were accepted
     ],
     align=True,
 )
 
 _STARTS = 6
-"""Uniform worlds, one of which begins a chain, chosen by the likelihood of its bids."""
+"""Uniform worlds per chain; one of them, drawn by the likelihood of its bids, starts the chain."""
 _BID = int(Phase.BID)
 
 
 @entry
 def begin_beliefs(games, rules, belief):
-    """Notes whose bids tell something, and sets each such seat to the moment of its bid."""
+    """Finds the seats whose bids are informative, and sets each to the moment of its bid."""
     view, players = games[VIEW], rules[0].players
     belief[0].informed = ZERO
     belief[0].started, belief[0].next = 0, 0
@@ -66,8 +66,8 @@ def begin_beliefs(games, rules, belief):
 
 @inline
 def _rewind_bid(view, row, rules, seat):
-    """Sets a record to the moment at which a seat was to bid; its hand is left out."""
-    if rules.trump_late and row.trump != NO_TRUMP:  # how the trump came was not to be seen
+    """Sets a record to the moment before a seat's bid; the seat's hand is left out."""
+    if rules.trump_late and row.trump != NO_TRUMP:  # the origin of the trump was not visible
         source = planned_source(view, rules)
         row.trump_source = source if by_chance(source) else row.trump_source
     kernel.start_bidding(row, rules)
@@ -83,7 +83,7 @@ def _rewind_bid(view, row, rules, seat):
 
 @inner
 def _bid_log(games, rules, models, params, hands, seat, values):
-    """Returns the log of how likely a seat's bid is with the cards that it has in a world."""
+    """Returns the log likelihood of a seat's bid, given its cards in a world."""
     view, row = games[VIEW], games[BIDDING + seat]
     if row.blind:
         for other in range(rules.players):
@@ -99,7 +99,7 @@ def _bid_log(games, rules, models, params, hands, seat, values):
 
 @inner
 def next_world(games, rules, models, params, hidden, belief, hands):
-    """Writes the next world (uint64 (HOLDERS,)): of a chain, or a uniform one without beliefs."""
+    """Writes the next world (uint64 (HOLDERS,)): a chain's, or a uniform one without beliefs."""
     if not params.inference or belief.informed == ZERO:
         draw_world(hidden, rules.players, hands)
         return
@@ -117,7 +117,7 @@ def next_world(games, rules, models, params, hidden, belief, hands):
 
 @inline
 def _start_chain(games, rules, models, params, hidden, belief, chain, hands, values):
-    """Sets a chain to one of a few uniform worlds, each as likely as its bids."""
+    """Starts a chain at one of a few uniform worlds, drawn by the likelihood of its bids."""
     total, logs = 0.0, np.zeros(MAX_SEATS)
     for _ in range(_STARTS):
         draw_world(hidden, rules.players, hands)
@@ -134,13 +134,13 @@ def _start_chain(games, rules, models, params, hidden, belief, chain, hands, val
 
 @inline
 def _walk(games, rules, models, params, hidden, belief, chain, values):
-    """Exchanges cards in a chain's world, if the bids do not speak against it."""
+    """Exchanges cards in a chain's world, unless the bids make this too unlikely."""
     hands, fresh = belief.hands[chain], np.zeros(MAX_SEATS)
     changed = exchange(hidden, rules.players, hands)
     if changed == ZERO:
         return
     if games[VIEW].blind:
-        changed = ~ZERO  # everybody sees everybody else's card
+        changed = ~ZERO  # all seats see all other seats' cards
     gain = 0.0
     for seat in range(1, rules.players):
         if has(changed & belief.informed, seat):

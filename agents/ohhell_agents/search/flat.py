@@ -1,4 +1,4 @@
-"""Determinised Monte Carlo: every action in the same worlds, played out to the end; compiled."""
+"""Determinized Monte Carlo: every action in the same worlds, played out to the end; compiled."""
 
 # pyright: basic
 from __future__ import annotations
@@ -24,25 +24,25 @@ from ohhell_env.engine.worlds import HOLDERS
 _LEAST = 8
 """Worlds before any action is dropped."""
 _EVERY = 4
-"""Worlds between two looks at the race."""
+"""Worlds between two checks of the race."""
 
 
 @entry
 def search_worlds(games, rules, models, params, hidden, belief, stats, worlds):
-    """Compares the actions of a question in some more worlds.
+    """Compares the actions of a question in more worlds.
 
     Args:
         games: ``GAME`` rows (NUM_ROWS,), the workspace of the question.
         rules: ``RULES`` row.
-        models: ``MODELS`` rows (2,): whose reckoning counts, and who plays the deals out.
+        models: ``MODELS`` rows (2,): of the values that count, and of the play-outs.
         params: ``SEARCH_PARAMS`` row.
         hidden: ``HIDDEN`` row.
         belief: ``BELIEF`` row.
         stats: ``ROOT_STATS`` row, written in place.
-        worlds: How many worlds at most.
+        worlds: Largest number of worlds.
 
     Returns:
-        How many actions are still compared; with 1 there is nothing left to search.
+        Number of actions still compared; with 1 there is nothing left to search.
     """
     hands, values = np.empty(HOLDERS, np.uint64), np.zeros(MOST_ACTIONS)
     root, row = stats[0], games[PLAYED]
@@ -77,14 +77,14 @@ def _add_gaps(stats, values):
 
 @inline
 def _mean(stats, place, prior):
-    """Returns an action's mean value; what was expected of it counts as so many worlds."""
+    """Returns an action's mean value; its prior expectation counts as ``prior`` worlds."""
     visits = max(stats.visits[place] + prior, 1.0)
     return (stats.totals[place] + prior * stats.prior[place]) / visits
 
 
 @inline
 def best_place(stats, prior):
-    """Returns the place of the action of the highest mean among those not dropped."""
+    """Returns the place of the action with the highest mean among those not dropped."""
     best, most = np.int64(0), -math.inf
     for place in range(stats.count):
         if stats.alive[place]:
@@ -98,8 +98,8 @@ def best_place(stats, prior):
 def _error(stats, best, place, price):
     """Returns the standard error of the difference of two actions' means.
 
-    One difference of the price of a missed bid is counted beside those seen: that a few worlds all
-    end alike does not mean that all others do.
+    It adds one difference of the price of a missed bid to those seen: if a few worlds all end
+    alike, others need not.
     """
     size = np.float64(stats.worlds)
     gap = (stats.totals[best] - stats.totals[place]) / size
@@ -113,12 +113,12 @@ def _gap_error(stats, best, place, prior):
     if stats.worlds < 2:
         return np.nan
     size = np.float64(stats.worlds)
-    return _error(stats, best, place, 0.0) * size / (size + prior)  # what was expected has none
+    return _error(stats, best, place, 0.0) * size / (size + prior)  # the prior has no error
 
 
 @inline
 def _drop(stats, params):
-    """Drops the actions clearly behind the best, by paired differences; returns how many stay."""
+    """Drops the actions clearly behind the best, by paired differences; returns how many remain."""
     best, stay = best_place(stats, params.prior), np.int64(0)
     for place in range(stats.count):
         if stats.alive[place]:
@@ -135,17 +135,17 @@ def _drop(stats, params):
 
 @entry
 def gaps_to_best(stats, params, gaps, errors):
-    """Writes how far each action is behind the one that came out best; for explanations.
+    """Writes how far each action is behind the best one, for explanations.
 
-    An action that was dropped was last compared when that was decided, with the best one of then.
+    A dropped action was last compared when it was dropped, with the best one at that time.
 
     Args:
         stats: ``ROOT_STATS`` row.
         params: ``SEARCH_PARAMS`` row.
         gaps: float64 (MOST_ACTIONS,), written in place, in units of the objective, 0 or more; NaN
-            where nothing is known.
-        errors: float64 (MOST_ACTIONS,), written in place: standard errors of these; NaN where there
-            is none.
+            if unknown.
+        errors: float64 (MOST_ACTIONS,), written in place: standard errors of the gaps; NaN if
+            unknown.
     """
     root, prior = stats[0], params[0].prior
     best = best_place(root, prior)
@@ -158,5 +158,5 @@ def gaps_to_best(stats, params, gaps, errors):
 
 @entry
 def best_action(stats, params):
-    """Returns the code of the action that came out best."""
+    """Returns the code of the best action."""
     return stats[0].actions[best_place(stats[0], params[0].prior)]

@@ -1,8 +1,8 @@
-"""What the deals to come may still bring in a whole game, for a player that wants to win it.
+"""The value of later deals in a whole game, for a player that wants to win it.
 
-The model: in every deal to come each seat gains the same on average, plus a normal number of its
-own; what a seat gains in one deal does not depend on the others, nor on the scores. How far the
-gains spread is estimated from games that the policy of the search plays against itself.
+In the model, all seats gain the same on average in every later deal, plus a normal variable of
+their own, independent of other seats and of the scores. The variance of the gains is estimated from
+games that the policy of the search plays against itself.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ohhell_env.rules import Rules
 from ohhell_env.rules.schedule import MAX_EXTRA_DEALS, num_deals
 
 _DEALS = 1500
-"""Deals to be played at least, in whole games."""
+"""Deals to play at least, in whole games."""
 _SEED = 20
 
 Floats = NDArray[np.float64]
@@ -28,10 +28,10 @@ Floats = NDArray[np.float64]
 
 @functools.lru_cache(maxsize=64)
 def _played(rules: Rules, policy: SearchPolicy) -> tuple[Floats, Floats]:
-    """Returns mean gain and variance by place in the schedule, from self-play.
+    """Returns the mean and the variance of gains from self-play, by place in the schedule.
 
-    The variance is that of a seat's own number: of points less the mean of the table, times
-    n / (n - 1).
+    The variance is that of a seat's own variable: the variance of points less the mean of the
+    table, times n / (n - 1).
     """
     players, deals = rules.players, num_deals(rules)
     tables = max(8, _DEALS // deals)
@@ -56,11 +56,11 @@ def _played(rules: Rules, policy: SearchPolicy) -> tuple[Floats, Floats]:
 
 
 class RestOfGame:
-    """The spread of a seat's points in the deals that are left.
+    """The spread of a seat's points in the remaining deals.
 
     Args:
         rules: The rules of the game.
-        policy: Whose games show how far gains spread.
+        policy: The policy whose games give the variance of gains.
     """
 
     def __init__(self, rules: Rules, policy: SearchPolicy) -> None:
@@ -68,13 +68,13 @@ class RestOfGame:
         self._means, self._variances = _played(rules, policy)
 
     def deviation(self, deal: int, scores: NDArray[np.int32]) -> float:
-        """Returns the standard deviation of a seat's points after the deal at hand.
+        """Returns the standard deviation of a seat's points after the current deal.
 
-        Where a target score ends the game, only so many deals are counted as the leader is likely
-        to need.
+        If a target score ends the game, only the deals that the leader is likely to need are
+        counted.
 
         Args:
-            deal: Deals finished before the one at hand.
+            deal: Deals finished before the current one.
             scores: Scores before it, by seat.
         """
         left = self._variances[deal + 1 :]

@@ -1,6 +1,6 @@
-"""Whose reckoning the search relies on: the heuristic player's, or that of a player that learned.
+"""The policy behind a search: the heuristic player, or a trained player.
 
-It weighs the bids in the worlds, says what it expects of each action, and plays the deals out.
+It weighs the bids in the worlds, gives the expectation of each action, and plays the deals out.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ HEURISTIC_POLICY = "heuristic"
 
 @dataclass(frozen=True)
 class SearchPolicy:
-    """A player that reckons; two of the same weights are equal."""
+    """A policy of the search; two with the same weights are equal."""
 
     fingerprint: str
-    """That of the player; empty for the heuristic player."""
+    """The player's fingerprint; empty for the heuristic player."""
     name: str = field(compare=False)
-    """As people read it."""
+    """Name for people."""
     models: Rows = field(compare=False, repr=False)
-    """``MODELS`` rows (2,), not to be written to: whose reckoning counts, who plays deals out."""
+    """``MODELS`` rows (2,), read-only: of the values that count, and of the play-outs."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Takes over what was pickled; NumPy forgets that the models are not to be written to."""
+        """Restores a pickled policy; NumPy forgets that the models are read-only."""
         self.__dict__.update(state)
-        self.models.flags.writeable = False  # or all that reads them would be compiled once more
+        self.models.flags.writeable = False  # otherwise all their readers would compile again
 
 
 def find_policy(setting: str, playout: str = "policy") -> SearchPolicy:
-    """Returns the policy that the settings of a search mean.
+    """Returns the policy that the search settings name.
 
     Args:
         setting: "heuristic", "zoo:NAME", or the path of a checkpoint.
-        playout: "heuristic" where the heuristic player plays the deals out.
+        playout: "heuristic" if the heuristic player plays the deals out.
 
     Raises:
-        CheckpointError: There is none, or a player that cannot play deals out.
+        CheckpointError: The player does not exist, or cannot play deals out.
     """
     if setting == HEURISTIC_POLICY:
         return SearchPolicy("", "the heuristic player", _pair(fitted(), fitted()))
@@ -62,8 +62,8 @@ def _load(setting: str) -> CounterfactualAgent:
     kind = kind_of(read_metadata(place))
     if kind != CounterfactualAgent.kind:
         raise CheckpointError(
-            f"a player of kind {shown(kind)} is too slow to play deals out; a checkpoint of "
-            f"kind {CounterfactualAgent.kind!r} or {HEURISTIC_POLICY!r} is wanted"
+            f"a player of kind {shown(kind)} is too slow to play deals out; use a checkpoint of "
+            f"kind {CounterfactualAgent.kind!r}, or {HEURISTIC_POLICY!r}"
         )
     return CounterfactualAgent.load(place)
 

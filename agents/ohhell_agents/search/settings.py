@@ -14,80 +14,79 @@ from ohhell_env.rules.settings import field_types, with_values
 
 _MOST = 1_000_000
 _WORK = 12_000
-"""Cards times cards times seats that are played out for a decision as a rule."""
+"""Cards times cards times seats played out for a decision by default."""
 _FEWEST, _ENOUGH = 16, 240
-"""Usual worlds at least and at most."""
+"""Fewest and most worlds by default."""
 _LEARNED = 2.5
-"""How much longer a player that learned takes to decide than the heuristic player."""
+"""How many times longer a trained player takes to decide than the heuristic player."""
 _CARD_PRIOR = 60.0
-"""Worlds' worth of what a player that learned expects of cards."""
+"""How many worlds a trained player's expectation of a card counts as."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchSettings:
-    """How the search player searches."""
+    """Settings of the search player."""
 
     policy: str = HEURISTIC_POLICY
-    """Whose values weigh bids, say what to expect of each action and play the deals out:
-    "heuristic", or a counterfactual player, as "zoo:NAME" or by the path of its checkpoint."""
+    """The policy that weighs bids, gives prior expectations and plays the deals out: "heuristic",
+    or a counterfactual player, as "zoo:NAME" or the path of its checkpoint."""
     method: Literal["flat", "tree"] = "flat"
-    """Every action in the same worlds ("flat"), or information-set tree search ("tree")."""
+    """The search: all actions compared in the same worlds, or information-set tree search."""
     worlds: int | None = None
-    """Worlds in which the actions are compared at every decision ("flat"); none: the fewer cards
-    are left to be played out, the more."""
+    """With "flat": worlds per decision. None: more worlds when fewer cards are left to play out."""
     effort: float = 1.0
-    """Times the usual number of worlds, where ``worlds`` is none."""
+    """Multiplies the default number of worlds, if ``worlds`` is None."""
     iterations: int = 200
-    """Iterations, each in a world of its own ("tree")."""
+    """With "tree": iterations per decision, each in a world of its own."""
     ms: float | None = None
-    """Milliseconds for a decision instead of a number of worlds or iterations. What is decided then
-    depends on the machine."""
+    """Milliseconds per decision, instead of a number of worlds or iterations. Decisions then depend
+    on the machine."""
     bids: Literal["search", "policy"] = "search"
-    """Whether bids are searched like cards, or are those of the policy."""
+    """Whether to search bids like cards, or to make the policy's bids."""
     playout: Literal["policy", "heuristic", "random"] = "policy"
-    """Who plays the deals out: a policy that learned plays better than the heuristic player, which
+    """The player that plays the deals out. A trained policy plays better; the heuristic player
     plays more deals in the same time."""
     objective: Literal["points", "relative", "win"] = "relative"
-    """Own points of the deal, own points less a part of the others', or the share of the win in the
-    whole game."""
+    """Own points of the deal, own points less a share of the others', or the share of the win in
+    the whole game."""
     spoil: float = 0.25
-    """What a point of the others' mean counts against an own one ("relative"): the more, the sooner
-    it risks its own bid to break others."""
+    """With "relative": weight of the others' mean points against own points. Higher values risk the
+    own bid sooner to break others."""
     inference: bool = True
-    """Whether worlds are weighted by how likely the bids are that were made in them."""
+    """Whether the bids made in a world decide how likely it is."""
     chains: int = 4
-    """Walks through the worlds, with inference."""
+    """With inference: number of chains that walk through the worlds."""
     swaps: int = 8
-    """Exchanges of cards from one world to the next of a walk."""
+    """Exchanges of cards between one world of a chain and the next."""
     temperature: float = 1.2
-    """How far bids are taken to stray from the best one: points of expectation, where missing the
-    usual bid by one trick costs 16 points; in proportion elsewhere."""
+    """How far bids may stray from the best one, in expected points where missing the usual bid by
+    one trick costs 16 points; scaled in proportion elsewhere."""
     floor: float = 0.02
-    """Chance that a seat bids for no reason at all."""
+    """Probability that a seat bids for no reason at all."""
     race: float = 2.0
-    """Standard errors behind the best at which an action is dropped ("flat"); 0: never."""
+    """With "flat": an action this many standard errors behind the best is dropped. 0: never."""
     prior: float = 80.0
-    """Where bids are searched for points: what the policy expects of a bid counts as so many worlds
-    ("flat"), and bids that it finds hopeless are not tried. 0: all are, and its expectation does
-    not count."""
+    """Where bids are searched for points with "flat": the policy's expectation of a bid counts as
+    this many worlds, and bids that it finds hopeless are not tried. 0: all bids are tried, and the
+    expectation does not count."""
     card_prior: float | None = None
-    """The same for cards; none: 60 for a policy that learned, 0 for the heuristic player."""
+    """The same for cards. None: 60 for a trained policy, 0 for the heuristic player."""
     exploration: float = 0.7
-    """How far the tree tries what looks worse, in units of the price of a missed bid."""
+    """How much the tree explores actions that look worse, in units of the price of a missed bid."""
     others: Literal["policy", "tree"] = "policy"
-    """Whether the other seats do in the tree what they would do in play-outs, or search, too."""
+    """Whether the other seats act in the tree as they do in play-outs, or search too."""
 
     def worlds_for(self, cards: int, players: int, bidding: bool) -> int:
-        """Returns in how many worlds the actions of a decision are compared at most.
+        """Returns the largest number of worlds that a decision may use.
 
-        The usual number falls with the work that a world makes, so that time is spent where it buys
-        many worlds: playing out takes time with each card of each seat, once for each card or bid
-        that is compared, and twice as much from the bidding on, where seats reckon their bids, too.
+        The default falls with the work that a world takes: one play-out for each card or bid that
+        is compared, each as long as all cards of all seats. From the bidding on it takes twice as
+        long, because the seats compute their bids too.
 
         Args:
             cards: Cards that the seat holds, 1 or more.
             players: Number of players.
-            bidding: Whether it is to bid.
+            bidding: Whether the decision is a bid.
         """
         if self.worlds is not None:
             return self.worlds
@@ -98,12 +97,12 @@ class SearchSettings:
         return max(round(self.effort * usual), 1)
 
     def prior_for(self, bidding: bool) -> float:
-        """Returns for how many worlds the expectation of the policy counts at a decision.
+        """Returns how many worlds the policy's expectation counts as.
 
         Args:
-            bidding: Whether it is to bid.
+            bidding: Whether the decision is a bid.
         """
-        if self.objective == "win":  # another unit than what it expects
+        if self.objective == "win":  # the policy's expectation has another unit
             return 0.0
         if bidding:
             return self.prior
@@ -117,14 +116,14 @@ class SearchSettings:
         """Checks the ranges.
 
         Raises:
-            RulesError: A number that cannot be used.
+            RulesError: A number is out of range, or both ``worlds`` and ``effort`` are given.
         """
         if self.worlds is not None:
             _check("worlds", self.worlds, 1, _MOST)
             if self.effort != 1.0:
                 raise RulesError(
-                    f"search: worlds={self.worlds} and effort={self.effort:g} both say how many "
-                    "worlds; leave one of them out"
+                    f"search: worlds={self.worlds} and effort={self.effort:g} both set the number "
+                    "of worlds; leave one of them out"
                 )
         _check("effort", self.effort, 0.001, 10_000.0)
         _check("iterations", self.iterations, 1, _MOST)
@@ -155,16 +154,16 @@ def read_search_settings(text: str, values: Mapping[str, Any]) -> SearchSettings
         values: Settings by name, with values of their types.
 
     Raises:
-        OhHellError: An unknown setting (the nearest are named), a value that does not fit, or a
-            setting that is given twice.
+        OhHellError: A setting is unknown (the message names the nearest), given twice, or has a
+            value that does not fit.
     """
     given: dict[str, Any] = {}
     for part in text.split(",") if text else []:
         name, equals, value = part.partition("=")
         if not equals or not value:
             raise OhHellError(
-                f"search: settings are name=value with commas between them, got {shown(part)}; a "
-                "path with a comma in it is handed over as a keyword, make('search', policy=...)"
+                f"search: write settings as name=value,name=value, got {shown(part)}; "
+                "pass a path with a comma as a keyword: make('search', policy=...)"
             )
         if name in given:
             raise OhHellError(f"search: the setting {shown(name)} is given twice")
@@ -177,7 +176,7 @@ def read_search_settings(text: str, values: Mapping[str, Any]) -> SearchSettings
 
 
 def _plain(name: str, text: str) -> Any:
-    """Returns a value as its setting's type if it can be read so, else the text itself."""
+    """Returns a value as its setting's type if it can be read as one, else the text itself."""
     wanted = field_types(SearchSettings).get(name)
     if wanted is bool:
         return {"true": True, "false": False}.get(text.lower(), text)
@@ -193,7 +192,7 @@ def _plain(name: str, text: str) -> Any:
 
 
 def spelled(settings: SearchSettings) -> str:
-    """Returns what differs from the usual settings, as ``read_search_settings`` reads it."""
+    """Returns the settings that differ from the defaults, in ``read_search_settings`` form."""
     usual = SearchSettings()
     changed = {
         name: value

@@ -1,10 +1,10 @@
 """Information-set tree search, a fresh world in every iteration; compiled.
 
-A node is what a seat has seen happen since the question: the actions made. In each iteration the
-tree is walked in one world; among the actions that are legal there, the next is chosen by upper
-confidence bounds that count how often an action could have been chosen (Cowling, Powley and
-Whitehouse, "Information Set Monte Carlo Tree Search", 2012). The action that the player of the
-play-outs would take is the first to be tried. From a new node on the deal is played out.
+A node is what a seat has seen since the question: the actions made. Each iteration descends the
+tree in one world. Among the actions that are legal there, it chooses by upper confidence bounds
+that count how often an action could have been chosen (Cowling, Powley and Whitehouse, "Information
+Set Monte Carlo Tree Search", 2012). It tries the play-out player's own action first. From a new
+node on, the deal is played out.
 """
 
 # pyright: basic
@@ -36,13 +36,13 @@ from ohhell_env.engine.worlds import HOLDERS
 
 NODE = np.dtype(
     [
-        ("action", np.int64),  # that led here
-        ("mover", np.int64),  # seat that made it
-        ("child", np.int64),  # first child, 0: none
-        ("sister", np.int64),  # next child of the same parent, 0: none
+        ("action", np.int64),  # that leads to the node
+        ("mover", np.int64),  # seat that makes the action
+        ("child", np.int64),  # first child; 0: none
+        ("sister", np.int64),  # next child of the same parent; 0: none
         ("visits", np.int64),
         ("seen", np.int64),  # iterations in which it could have been chosen
-        ("total", np.float64),  # value to the mover
+        ("total", np.float64),  # value for the mover
     ],
     align=True,
 )
@@ -54,22 +54,22 @@ _DEPTH = 256
 
 @entry
 def search_tree(games, rules, models, params, hidden, belief, stats, nodes, used, iterations):
-    """Grows the tree of a question by some more iterations.
+    """Grows the tree of a question by more iterations.
 
     Args:
         games: ``GAME`` rows (NUM_ROWS,), the workspace of the question.
         rules: ``RULES`` row.
-        models: ``MODELS`` rows (2,): whose reckoning counts, and who plays the deals out.
+        models: ``MODELS`` rows (2,): of the values that count, and of the play-outs.
         params: ``SEARCH_PARAMS`` row.
         hidden: ``HIDDEN`` row.
         belief: ``BELIEF`` row.
-        stats: ``ROOT_STATS`` row, written in place: what came of each action of the question.
-        nodes: ``NODE`` rows; row 0 is the question, all zero in the beginning.
-        used: How many of them are in use, at least 1. A full tree grows no more.
-        iterations: How many iterations.
+        stats: ``ROOT_STATS`` row, written in place: results of each action of the question.
+        nodes: ``NODE`` rows; row 0 is the question, all zero at the start.
+        used: Number of nodes in use, at least 1. A full tree does not grow.
+        iterations: Number of iterations.
 
     Returns:
-        How many nodes are in use.
+        Number of nodes in use.
     """
     hands, path = np.empty(HOLDERS, np.uint64), np.empty(_DEPTH, np.int64)
     root, row = stats[0], games[PLAYED]
@@ -95,7 +95,7 @@ def search_tree(games, rules, models, params, hidden, belief, stats, nodes, used
 
 @inline
 def _descend(row, rules, models, params, hidden, nodes, used, path):
-    """Walks down to a new node; returns how many nodes are on the path and in the tree."""
+    """Descends to a new node; returns the number of nodes on the path and in the tree."""
     at, depth = np.int64(0), np.int64(0)
     growing = True
     while growing and row.phase <= _PLAY:
@@ -110,7 +110,7 @@ def _descend(row, rules, models, params, hidden, nodes, used, path):
             node = _child(nodes, at, action)
         if node < 0:
             if used == len(nodes):
-                # no room: from here on it is a play-out; the root's actions always have room
+                # No room: the rest is a play-out. The root's actions always have room.
                 return depth, used
             node = _add(nodes, used, at, action, seat)
             used += 1
@@ -128,7 +128,7 @@ def _base(row):
 
 @inline
 def _select(row, nodes, at, exploration):
-    """Returns the best child that is legal here, and its action; -1 if one is yet to be tried."""
+    """Returns the best legal child and its action; -1 if a legal action is yet to be tried."""
     best, most, action = np.int64(-1), -math.inf, np.int64(-1)
     base, tried = _base(row), ZERO
     node = nodes[at].child
@@ -151,7 +151,7 @@ def _select(row, nodes, at, exploration):
 
 @inline
 def _untried(row, rules, models, params, hidden, nodes, at):
-    """Returns a legal action that has no child yet: the policy's own, or else any."""
+    """Returns a legal action without a child: the policy's own, or else any."""
     base, left = _base(row), row.legal
     node = nodes[at].child
     while node > 0:
@@ -185,7 +185,7 @@ def _add(nodes, new, parent, action, mover):
 
 @entry
 def most_visited(stats):
-    """Returns the code of the action that was tried most; of equal ones the better one."""
+    """Returns the code of the action tried most often; of equal ones, the better one."""
     root, best = stats[0], np.int64(0)
     for place in range(root.count):
         more = root.visits[place] > root.visits[best]

@@ -1,8 +1,8 @@
-"""The workspace of a search: a question read, worlds dealt, deals played out; compiled.
+"""The workspace of a search: reading a question, dealing worlds, playing out deals; compiled.
 
-A question is one decision of one seat, which is seat 0 of every record here. ``SEARCH_PARAMS`` says
-how to search, ``ROOT_STATS`` what came out; the rows of ``games`` are the view itself, a world, a
-deal being played out, and each other seat as it stood when it bid.
+A question is one decision of one seat, which is seat 0 in every record here. ``SEARCH_PARAMS`` are
+the parameters and ``ROOT_STATS`` the results. The rows of ``games`` are the view itself, a world, a
+deal being played out, and each other seat's situation when it bid.
 """
 
 # pyright: basic
@@ -27,10 +27,10 @@ from ohhell_env.engine.scoring import win_shares
 from ohhell_env.engine.worlds import draw_trump, read_hidden
 
 VIEW, WORLD, PLAYED, BIDDING = 0, 1, 2, 3
-"""Rows of ``games``; from ``BIDDING`` on one for each seat."""
+"""Rows of ``games``; the seats have one each from ``BIDDING`` on."""
 NUM_ROWS = BIDDING + MAX_SEATS
 MOST_ACTIONS = NUM_BIDS
-"""No seat has more cards or bids to choose from."""
+"""The largest number of cards or bids to choose from."""
 
 OBJECTIVES = ("points", "relative", "win")
 _RELATIVE, _WIN = OBJECTIVES.index("relative"), OBJECTIVES.index("win")
@@ -38,20 +38,20 @@ _RELATIVE, _WIN = OBJECTIVES.index("relative"), OBJECTIVES.index("win")
 _F8, _I8 = np.float64, np.int64
 SEARCH_PARAMS = np.dtype(
     [
-        ("player", _I8),  # who plays deals out: a number of value/players.py
+        ("player", _I8),  # the player of the play-outs: a number of value/players.py
         ("objective", _I8),  # place in OBJECTIVES
-        ("spoil", _F8),  # what a point of the others' mean counts against an own one; relative only
+        ("spoil", _F8),  # weight of the others' mean points against own points; relative only
         ("inference", _I8),
         ("chains", _I8),
         ("swaps", _I8),
-        ("temperature", _F8),  # in points of the deal at hand
+        ("temperature", _F8),  # in points of the current deal
         ("floor", _F8),
-        ("race", _F8),  # standard errors behind the best at which an action is dropped; 0: never
-        ("rest_sd", _F8),  # of a seat's points in the deals after this one; 0: there is none
-        ("prior", _F8),  # worlds' worth of weight of what the policy expects of the actions
+        ("race", _F8),  # an action this many standard errors behind is dropped; 0: never
+        ("rest_sd", _F8),  # of a seat's points in the deals after this one; 0: no more deals
+        ("prior", _F8),  # worlds that the policy's expectation of an action counts as
         ("price", _F8),  # of missing a usual bid by one trick, in units of the objective
         ("exploration", _F8),  # of the tree, in units of the objective
-        ("others", _I8),  # 1: the tree branches at other seats, too; 0: they play as in play-outs
+        ("others", _I8),  # 1: the tree branches at other seats too; 0: they play as in play-outs
     ],
     align=True,
 )
@@ -60,16 +60,16 @@ ROOT_STATS = np.dtype(
     [
         ("count", _I8),  # actions
         ("actions", _I8, MOST_ACTIONS),  # their codes
-        ("prior", _F8, MOST_ACTIONS),  # what the policy expects of each action
+        ("prior", _F8, MOST_ACTIONS),  # the policy's expectation of each action
         ("worlds", _I8),
         ("alive", _I8, MOST_ACTIONS),  # 0: not tried, or dropped from the race
         ("visits", _I8, MOST_ACTIONS),  # deals played out after an action
         ("totals", _F8, MOST_ACTIONS),  # sum of their values
         ("squares", _F8, MOST_ACTIONS),  # sum of the squares
         ("gaps", _F8, (MOST_ACTIONS, MOST_ACTIONS)),  # squares of differences in the same world
-        ("tricks", _I8, (MOST_ACTIONS, NUM_BIDS)),  # how often so many tricks were won
-        # of an action that was dropped or not tried: how far it was behind the best one then, in
-        # units of the objective, and the standard error of that; read by explanations alone
+        ("tricks", _I8, (MOST_ACTIONS, NUM_BIDS)),  # how often each number of tricks was won
+        # For an action that was dropped or not tried: how far it was behind the best one then, in
+        # units of the objective, and the standard error. Only explanations read these.
         ("behind", _F8, MOST_ACTIONS),
         ("behind_error", _F8, MOST_ACTIONS),
     ],
@@ -78,7 +78,7 @@ ROOT_STATS = np.dtype(
 
 _BID, _PLAY = int(Phase.BID), int(Phase.PLAY)
 _HOPELESS = 1.0
-"""Prices of a missed bid by which a hopeless bid is behind."""
+"""A bid this many prices of a missed bid behind the best is hopeless."""
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(16)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 _ROOT_HALF = math.sqrt(0.5)
@@ -86,12 +86,12 @@ _ROOT_HALF = math.sqrt(0.5)
 
 @entry
 def begin_question(views, masks, index, sections, rules, games, hidden, stats, word):
-    """Reads one question and lists the actions to be compared.
+    """Reads one question and lists the actions to compare.
 
     Args:
         views: int8 (B, L).
         masks: int8 (B, A).
-        index: Which of them.
+        index: The row of the question.
         sections: ``SECTIONS`` row.
         rules: ``RULES`` row.
         games: ``GAME`` rows (NUM_ROWS,), written in place.
@@ -117,7 +117,7 @@ def begin_question(views, masks, index, sections, rules, games, hidden, stats, w
 
 @inline
 def clear(stats):
-    """Empties the statistics."""
+    """Resets the statistics."""
     stats.count, stats.worlds = 0, 0
     stats.prior[:] = 0.0
     stats.alive[:] = 0
@@ -133,16 +133,16 @@ def clear(stats):
 
 @entry
 def policy_one(games, rules, models):
-    """Returns what the policy does in the question's place."""
+    """Returns the policy's action for the question."""
     return heuristic_action(games[VIEW], rules[0], models[0])
 
 
 @entry
 def expect(games, rules, models, params, stats):
-    """Notes what the policy expects of each action, and leaves out those that it finds hopeless.
+    """Stores the policy's expectation of each action, and removes actions that it finds hopeless.
 
-    So is a bid that is certain to be missed, whatever an advantage adds to it. Where it does not
-    weigh them all, because one is plain to it, its expectation does not count.
+    A bid that is certain to be missed is hopeless too, whatever the advantage nets add to it. If
+    the policy does not weigh all actions because one is obvious, its expectation does not count.
     """
     values, root, most = np.empty(BID_BASE + NUM_BIDS), stats[0], -math.inf
     first, last = 0, BID_BASE + NUM_BIDS
@@ -171,13 +171,13 @@ def expect(games, rules, models, params, stats):
 
 @inner
 def move(row, rules, action):
-    """Makes a legal action; one function, compiled once, for all loops of the search."""
+    """Applies a legal action; one function, compiled once, for all loops of the search."""
     kernel.apply(row, rules, action)
 
 
 @inner
 def policy_action(row, rules, models, params, hidden):
-    """Returns the action code of the player of the play-outs, for the seat to act."""
+    """Returns the play-out player's action code for the seat to act."""
     if params.player == HEURISTIC:
         return heuristic_action(row, rules, models)
     return uniform_action(row, next_word(hidden))
@@ -185,9 +185,10 @@ def policy_action(row, rules, models, params, hidden):
 
 @inner
 def open_world(games, rules, models, params, hidden, hands):
-    """Puts a world on the table: the record ``WORLD`` of the workspace, with seat 0 to act.
+    """Writes a world to the record ``WORLD`` of the workspace, with seat 0 to act.
 
-    Where all bid at once, the seats before seat 0 bid as in play-outs: what they bid is not known.
+    If bids are simultaneous, the seats before seat 0 bid as in play-outs, since their bids are
+    unknown.
     """
     games[WORLD] = games[VIEW]
     row = games[WORLD]
@@ -212,7 +213,7 @@ def play_out(row, rules, models, params, hidden):
 
 @inline
 def deal_value(row, rules, params, seat):
-    """Returns what a finished deal is worth to a seat under the objective of the search."""
+    """Returns the value of a finished deal for a seat, under the objective of the search."""
     if params.objective == _WIN:
         return win_probability(row, rules, params.rest_sd, seat)
     own = np.float64(row.points[seat])
@@ -227,11 +228,11 @@ def deal_value(row, rules, params, seat):
 
 @inline
 def win_probability(row, rules, rest_sd, seat):
-    """Returns a seat's chance to win the game after a finished deal.
+    """Returns a seat's probability of winning the game after a finished deal.
 
-    Each final score is the present one plus a normal number of its own with mean 0 and the same
-    standard deviation (all seats are taken to gain alike in the deals to come). The integral over
-    the seat's own number is Gauss-Hermite quadrature with 16 nodes.
+    Each final score is the current one plus a normal variable of its own, with mean 0 and the same
+    standard deviation (all seats are assumed to gain alike in later deals). The integral over the
+    seat's own variable is Gauss-Hermite quadrature with 16 nodes.
     """
     over = rest_sd <= 0.0
     if rules.target > 0:

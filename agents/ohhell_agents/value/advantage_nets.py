@@ -1,7 +1,7 @@
-"""Advantage nets: networks that add what was learned to the expected values of cards and bids.
+"""Advantage nets: networks that add trained corrections to the values of cards and bids.
 
-Each has two hidden layers with ReLU and runs once for each choice; the part that the choices of a
-decision share (the situation) is computed once. Its output is in prices, see ``price``. The
+Each has two hidden layers with ReLU and runs once for each choice. The part that the choices of a
+decision share (the situation) is computed once. The output is in prices, see ``price``. The
 networks are fitted by counterfactual self-play (``ohhell fit``).
 """
 
@@ -32,11 +32,11 @@ _NONE = np.float32(0.0)
 
 @inline
 def price(rules, hand_size):
-    """Returns what it costs to miss a usual bid by one trick, in points; 1 if it costs nothing.
+    """Returns the cost of missing a usual bid by one trick, in points; 1 if it costs nothing.
 
     Args:
         rules: ``RULES`` record.
-        hand_size: Cards dealt to each.
+        hand_size: Cards dealt to each seat.
     """
     points = rules.points[hand_size]
     usual = min(np.int64(hand_size / rules.players + 0.5), hand_size)
@@ -49,11 +49,11 @@ def price(rules, hand_size):
 
 @entry
 def price_for(rules, hand_size):
-    """Returns ``price`` to Python.
+    """Returns ``price`` for callers in Python.
 
     Args:
         rules: ``RULES`` row.
-        hand_size: Cards dealt to each.
+        hand_size: Cards dealt to each seat.
     """
     return price(rules[0], hand_size)
 
@@ -64,28 +64,28 @@ _ALL = np.ones(1, np.float32)
 
 
 class Features(NamedTuple):
-    """What the advantage nets read of one decision."""
+    """The inputs of the advantage nets for one decision."""
 
     situation: Any
-    """float32 (inputs,), what the choices share."""
+    """float32 (inputs,), shared by the choices."""
     bits: Any
-    """uint64 (BIT_WORDS,), the table, see ``bit_features.py``."""
+    """uint64 (BIT_WORDS,), the table as bits, see ``bit_features.py``."""
     choices: Any
     """float32 (MOST_CHOICES, inputs), a row for each choice."""
     numbers: Any
-    """int64 (MOST_CHOICES,), the card where suits are in order, or the bid."""
+    """int64 (MOST_CHOICES,), the place of the card in sorted suits, or the bid."""
 
 
 @inline
 def new_features(situation, choice):
-    """Returns room for the features of one decision.
+    """Returns arrays for the features of one decision.
 
     Args:
         situation: Number of inputs that its choices share.
         choice: Number of inputs of a choice.
 
     Returns:
-        ``Features``, nothing written yet.
+        ``Features``, still unwritten.
     """
     return Features(
         np.empty(situation, np.float32),
@@ -96,7 +96,7 @@ def new_features(situation, choice):
 
 
 def _network(situation_size, choice_size):
-    """Returns a function that weighs the choices of a decision by a network of such sizes."""
+    """Returns a function that weighs the choices of a decision with a network of these sizes."""
     add_situation, add_choice = (
         add_matvec(situation_size, HIDDEN1),
         add_matvec(choice_size, HIDDEN1),
@@ -149,8 +149,8 @@ def card_advantages(models, situation, bits, choices, numbers, count, advantages
         situation: float32 (CARD_SITUATION,), see ``slots.py``.
         bits: uint64 (BIT_WORDS,), see ``bit_features.py``.
         choices: float32 (MOST_CHOICES, CARD_CHOICE), one row for each card.
-        numbers: int64 (MOST_CHOICES,), the place of each card where suits are in order.
-        count: How many.
+        numbers: int64 (MOST_CHOICES,), the place of each card in sorted suits.
+        count: Number of cards.
         advantages: float32 (MOST_CHOICES,), written in place, in prices.
     """
     tables = models.card_situation, models.card_table, models.card_choice, models.card_number

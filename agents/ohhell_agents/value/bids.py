@@ -1,8 +1,8 @@
-"""What each bid is worth to the seat to act; compiled.
+"""The value of each bid for the seat to act; compiled.
 
-A bid is worth the expected points under the scoring of the table: the tricks that the hand is
-likely to win if it is played for that bid, as ``trick_probs.py`` has them, and what the advantage
-nets add where there are any.
+A bid's value is its expected points under the scoring of the table. They follow from the tricks
+that the hand is likely to win if played for that bid (``trick_probs.py``), plus what the advantage
+nets add, if any.
 """
 
 # pyright: basic
@@ -33,13 +33,13 @@ from ohhell_env.engine.kernel import following, trump_known
 from ohhell_env.engine.layout import NUM_BIDS
 
 _NEAR = 3
-"""Bids so far from the expected tricks are weighed with probabilities of their own."""
+"""Bids this close to the expected tricks are weighed with probabilities of their own."""
 _ROOM = NUM_BIDS + 1
 
 
 @inner
 def bid_values(row, rules, models, values):
-    """Writes the expected points of each bid, legal or not, of the seat to act in the bidding.
+    """Writes the expected points of each bid, legal or not, for the seat to act in the bidding.
 
     Args:
         row: A table in the bidding.
@@ -48,7 +48,7 @@ def bid_values(row, rules, models, values):
         values: float64 (NUM_BIDS,), written in place; beyond the hand size 0.
 
     Returns:
-        The fewest and the most tricks that are possible, as far as that is certain.
+        Bounds of the tricks that the hand can win, the fewest and the most.
     """
     features = new_features(BID_SITUATION, BID_CHOICE)
     return weigh_bids(row, rules, models, values, features, models.has_advantages != 0)
@@ -56,17 +56,17 @@ def bid_values(row, rules, models, values):
 
 @inner
 def weigh_bids(row, rules, models, values, features, write_features):
-    """As ``bid_values``; also writes the features of the bids for the advantage nets.
+    """Weighs bids as ``bid_values`` does, and writes their features for the advantage nets.
 
     Args:
         row: A table in the bidding.
         rules: Its rules record.
         models: ``MODELS`` record.
         values: As for ``bid_values``.
-        features: See ``new_features``; written in place, a row for each bid. Nothing is written
-            in a blind deal; where the trump suit is not known yet, what is left there is
-            about one of the suits.
-        write_features: Whether to write them.
+        features: See ``new_features``; written in place, a row for each bid. A blind deal writes
+            nothing. If the trump suit is not known yet, the features left there are those of one
+            of the suits.
+        write_features: Whether to write the features.
     """
     values[:] = 0.0
     if row.blind:
@@ -86,13 +86,13 @@ def weigh_bids(row, rules, models, values, features, write_features):
         start_future(sight, row, rules, models, sight.left, work)
         _add_bids(row, rules, models, sight, work, space, features, write_features, values)
     if not known:
-        values /= last - first + 1  # each suit is as likely to be trump
+        values /= last - first + 1  # all suits are equally likely to be trump
     return fewest, most
 
 
 @inline
 def _add_bids(row, rules, models, sight, work, space, features, write_features, values):
-    """Adds the expected points of each bid, if a suit is trump."""
+    """Adds the expected points of each bid, for one trump suit."""
     probs, trick_probs, means = space[0], space[1], space[2]
     choices, size, lead = features.choices, sight.left, _leads(row, rules, sight)
     total, variance = _usual_tricks(models, sight, work, lead, probs)
@@ -117,7 +117,7 @@ def _add_bids(row, rules, models, sight, work, space, features, write_features, 
 
 @inline
 def _usual_tricks(models, sight, work, lead, probs):
-    """Returns the tricks that the hand takes if it bids about what it takes: mean and variance."""
+    """Returns mean and variance of the hand's tricks if it bids about what it takes."""
     size = sight.left
     middle, total, variance = size // max(sight.players - 1, 1), 0.0, 0.0
     for _ in range(2):
@@ -132,9 +132,9 @@ def _usual_tricks(models, sight, work, lead, probs):
 
 @inline
 def _nth_bid(place, low, high):
-    """Returns the bids in the order in which they are reckoned, so that far ones follow near ones.
+    """Returns the bids in the order of computation, so that far ones follow near ones.
 
-    The lowest near bid, those below it, the other near ones, those above.
+    First the lowest near bid, then those below it, the other near ones, and those above.
     """
     if place == 0:
         return low
@@ -143,7 +143,7 @@ def _nth_bid(place, low, high):
 
 @inline
 def _write_bid_features(row, rules, models, sight, total, variance, means, features):
-    """Writes the features of the bids, and adds the advantages if there are any."""
+    """Writes the features of the bids, and adds the advantages, if any."""
     situation, bits, choices, numbers = features
     order = np.empty(4, np.int64)
     suit_order(sight, row, order)
@@ -167,14 +167,14 @@ def _write_bid_features(row, rules, models, sight, total, variance, means, featu
 
 @inline
 def _leads(row, rules, sight):
-    """Returns 1.0 if the seat that bids is eldest and so on lead, else 0.0."""
+    """Returns 1.0 if the bidding seat is eldest and so will lead, else 0.0."""
     eldest = following(np.int64(row.dealer), rules.players)
     return 1.0 if sight.seat == eldest and not rules.highest_bidder_leads else 0.0
 
 
 @inline
 def _blind_values(row, rules, values):
-    """Writes the values of a blind one-card deal's bids: the own card may be any not seen."""
+    """Writes the bid values of a blind one-card deal: the own card may be any unseen card."""
     seat, players = np.int64(row.seat), rules.players
     unseen = unseen_cards(row, rules, seat) | row.hands[seat]
     for other in range(players):
@@ -197,7 +197,7 @@ def _blind_values(row, rules, values):
 
 @inline
 def _blind_leader(row, rules, seat, bid):
-    """Returns who will lead, as far as the bids tell: later seats are taken to bid nil."""
+    """Returns the seat that will lead, from the known bids; later seats are assumed to bid nil."""
     eldest = following(np.int64(row.dealer), rules.players)
     if rules.highest_bidder_leads:
         for distance in range(rules.players):
@@ -212,7 +212,7 @@ def _blind_leader(row, rules, seat, bid):
 
 @inline
 def _blind_winner(row, players, seat, card, leader, trump):
-    """Returns who wins the only trick if the seat's own card is ``card``."""
+    """Returns the winner of the only trick if the seat's own card is ``card``."""
     best, winner = np.int64(-1), leader
     for distance in range(players):
         other = (leader + distance) % players

@@ -1,16 +1,16 @@
-"""All that a seat sees of its deal as bits, for networks that find out by themselves what matters.
+"""All that a seat sees of its deal as bits, for networks that find the relevant parts themselves.
 
-Suits are alike but for the trump, so they have no names here: trumps come first, then the led suit,
-then the others from the longest to the shortest in the own hand. Seats count from the own one on,
-clockwise. Compiled; one 64-bit word each:
+Except for the trump all suits are alike, so they have no names here: trumps come first, then the
+led suit, then the others from the longest to the shortest in the seat's own hand. Seats count
+clockwise from the seat itself. Compiled; one 64-bit word each:
 
 0-4
-    Own cards; unseen cards; the turned card; the present trick; the card that wins it so far.
+    Own cards; unseen cards; the turned card; the current trick; the card that wins it so far.
 5-11
-    What seats 1 to 7 have played.
+    Cards that seats 1 to 7 have played.
 12-15
     Two seats each, 32 bits a seat: tricks wanted (-1 or fewer to 6), bid (0 to 7 or more), shown
-    voids, who led, deals, has bid, wins the trick so far, is still to play.
+    voids, led, deals, has bid, wins the trick so far, is still to play.
 16
     Hand size, cards left, cards in the trick, players, no-trump.
 """
@@ -33,7 +33,7 @@ _OTHERS, _SEATS, _NUMBERS = 5, 12, 16
 
 @inner
 def suit_order(sight, row, order):
-    """Writes which suit comes first, second ...: int64 (4,)."""
+    """Writes the suits in order: int64 (4,)."""
     weights = np.empty(4)
     for suit in range(4):
         held = sight.hand & suit_mask(suit)
@@ -53,7 +53,7 @@ def suit_order(sight, row, order):
 
 @inline
 def place_in_order(order, card):
-    """Returns the place of a card where suits are in such an order."""
+    """Returns the place of a card in sorted suits."""
     for place in range(4):
         if order[place] == card // 13:
             return 13 * place + card % 13
@@ -74,7 +74,7 @@ def write_bit_features(sight, row, rules, order, bits):
     """Writes the words of a decision.
 
     Args:
-        sight: What the seat sees; its trump is the one that is estimates with.
+        sight: What the seat sees; its trump is the one used for the estimates.
         row: A table in the bidding or in play.
         rules: Its rules record.
         order: See ``suit_order``.

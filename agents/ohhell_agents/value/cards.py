@@ -1,10 +1,10 @@
-"""What each card is worth to the seat to act; compiled.
+"""The value of each card for the seat to act; compiled.
 
-Each legal card is weighed one step ahead: the probability that it wins this trick, times what the
-rest of the hand is then worth, and the same for losing it; then come the advantages, where there
-are any. So a seat that wants tricks wins them with what serves least later, and one that wants none
-gets rid of danger. Where the own points are the same whatever happens, it plays to break the
-others.
+Each legal card is weighed one step ahead: the probability that it wins this trick, times the value
+of the rest of the hand after that, and the same for losing the trick. Then the advantages, if any,
+are added. So a seat that wants tricks wins them with the cards of least later use, and a seat that
+wants none gets rid of dangerous cards. If its own points are the same whatever happens, it plays to
+break the others.
 """
 
 # pyright: basic
@@ -41,16 +41,17 @@ from ohhell_env.engine.caching import inline, inner
 from ohhell_env.engine.layout import NO_TRUMP, NUM_BIDS
 
 SAME = 1e-9
-"""Expected points that differ by less count as equal."""
+"""Expected points that differ by less than this count as equal."""
 _SPOIL = 1e-3
-"""Points that are as good as breaking another's bid for certain."""
+"""Points that breaking another's bid for certain is worth."""
 _ROOM = NUM_BIDS + 1
 _NOW, _MADE_LOST, _MADE_WON, _KEPT_LOST, _KEPT_WON, _VALUE = range(6)
-"""Columns of the estimates of a card: its probability to win now; to make the bid after losing and
-after winning; to win later if it is kept, after either; its expected points."""
+"""Columns of a card's estimates: the probability of winning now; of making the bid after losing and
+after winning; of winning later if the card is kept, after losing and after winning; its expected
+points."""
 
 _MISSED, _OPEN, _MADE = range(3)
-"""What is certain of the bid after a card."""
+"""Certainties about the bid after a card."""
 _FATES = np.array([_OPEN, _MADE, _MISSED, _OPEN])
 """The same, by what ``outcomes`` found."""
 
@@ -63,11 +64,11 @@ def card_values(row, rules, models, values):
         row: A table in play.
         rules: Its rules record.
         models: ``MODELS`` record.
-        values: float64 (64,), written at the cards that are weighed: the expected points; NaN at
+        values: float64 (64,), written in place: the expected points at each weighed card; NaN at
             all others.
 
     Returns:
-        The card of the most expected points; of equal ones the lowest.
+        The card with the most expected points; of equal ones, the lowest.
     """
     features = new_features(CARD_SITUATION, CARD_CHOICE)
     return weigh_cards(row, rules, models, values, features, models.has_advantages != 0)
@@ -75,16 +76,16 @@ def card_values(row, rules, models, values):
 
 @inner
 def weigh_cards(row, rules, models, values, features, write_features):
-    """As ``card_values``; also writes the features of the cards for the advantage nets.
+    """Weighs cards as ``card_values`` does, and writes their features for the advantage nets.
 
     Args:
         row: A table in play.
         rules: Its rules record.
         models: ``MODELS`` record.
         values: As for ``card_values``.
-        features: See ``new_features``; written in place, a row for each card that is
-            weighed, in their order.
-        write_features: Whether to write them.
+        features: See ``new_features``; written in place, a row for each weighed card, in their
+            order.
+        write_features: Whether to write the features.
     """
     values[:] = np.nan
     sight = look(row, rules, np.int64(row.trump), np.int64(row.seat))
@@ -110,12 +111,12 @@ def weigh_cards(row, rules, models, values, features, write_features):
 
 @inline
 def _future_tricks(sight, row, rules, models, work, probs, trick_probs, totals):
-    """Estimates what the hand will win after losing this trick (place 0), after winning it (1)."""
+    """Estimates the hand's later tricks after losing this trick (place 0) and winning it (1)."""
     size, left = sight.left, sight.left - 1
     wants = np.int64(row.bids[sight.seat]) - np.int64(row.tricks_won[sight.seat])
     start_future(sight, row, rules, models, left, work)
     for wins in range(2):
-        wanted = max(sight.wanted - (1 - wins), 0.0)  # who wins it instead, may have wanted to
+        wanted = max(sight.wanted - (1 - wins), 0.0)  # the winner may have wanted the trick
         future_probs(models, work, size, wants - wins, wanted, left, float(wins), probs[wins])
         trick_distribution(probs[wins], size, trick_probs[wins])
         for place in range(size):
@@ -124,12 +125,12 @@ def _future_tricks(sight, row, rules, models, work, probs, trick_probs, totals):
 
 @inline
 def _value_cards(sight, row, models, points, work, rest, values, estimates, all_legal):
-    """Writes the expected points of each card; returns the best."""
+    """Writes the expected points of each card; returns the best card."""
     won, left = np.int64(row.tricks_won[sight.seat]), sight.left - 1
     wants = np.int64(row.bids[sight.seat]) - won
     needs_all = wants == sight.left and not all_legal
     legal = distinct(_top_trump(row, sight) if needs_all else row.legal, sight, row)
-    spoil = _SPOIL if sight.wanted > left else -_SPOIL  # too many wanted: take them away
+    spoil = _SPOIL if sight.wanted > left else -_SPOIL  # too many wanted: take tricks away
     best, most, last, last_now = np.int64(-1), 0.0, np.int64(-13), -1.0
     place, weighed, hand, space = 0, 0, sight.hand, np.empty(_ROOM)
     while hand != ZERO:
@@ -155,7 +156,7 @@ def _value_cards(sight, row, models, points, work, rest, values, estimates, all_
 
 @inline
 def _expected_points(now, place, rest, left, points, won, wants, space, line):
-    """Returns the expected points of playing a card; fills its line but for the last column."""
+    """Returns the expected points of a card; fills its line except for the last column."""
     probs, trick_probs = rest
     line[_NOW], value = now, 0.0
     for wins in range(2):
@@ -169,7 +170,7 @@ def _expected_points(now, place, rest, left, points, won, wants, space, line):
 
 @inline
 def _write_card_features(sight, row, rules, unit, values, most, estimates, features):
-    """Writes the features of the cards; returns how many were weighed."""
+    """Writes the features of the cards; returns the number of weighed cards."""
     _, bits, choices, numbers = features
     order, weighed = np.empty(4, np.int64), 0
     suit_order(sight, row, order)
@@ -211,12 +212,12 @@ def _add_advantages(sight, row, models, points, values, estimates, features, wei
 
 @inline
 def _keep_bid_alive(sight, row, points, values, best):
-    """Returns the best card of those after which the bid is safest: made for certain, open, missed.
+    """Returns the best of the cards that keep the bid safest: made for certain, open, missed.
 
-    An advantage is right on average, not in each position: without this, networks that needed both
-    of two tricks discarded where a ruff could win, in up to 36 of 156 hands. Cards that are passed
-    over get less than the best of those that are not, so that values and choice agree. Where a miss
-    pays as much as the bid, nothing is changed.
+    An advantage is right on average, not in each position. Without this rule, networks that needed
+    both of two tricks discarded where a ruff could win, in up to 36 of 156 hands. Cards that are
+    ruled out get a value below the best of the others, so that values and choice agree. If a miss
+    pays as much as the bid, nothing changes.
     """
     won, left = np.int64(row.tricks_won[sight.seat]), sight.left
     wants = np.int64(row.bids[sight.seat]) - won
@@ -256,7 +257,7 @@ def _keep_bid_alive(sight, row, points, values, best):
 
 @inline
 def _fate(sight, row, card, wants, sure):
-    """Returns whether the bid is made or missed for certain after a card, or still open."""
+    """Returns whether the bid is certainly made, certainly missed, or open after a card."""
     trump = card // 13 == sight.trump
     kept_sure = sure - 1 if trump and higher_unseen(sight, card) == 0 else sure
     if not wins_so_far(row, sight, card):
@@ -270,7 +271,7 @@ def _fate(sight, row, card, wants, sure):
 
 @inline
 def _fate_after(sight, card, wants, sure, leads):
-    """Returns what is certain of the bid after a trick, with so many sure tricks in the hand."""
+    """Returns what is certain of the bid after a trick, given the hand's sure tricks."""
     left = sight.left - 1
     least, most = sure, left
     if not leads and not can_win_unled(sight, sight.hand & ~bit(card)):
@@ -286,7 +287,7 @@ def _fate_after(sight, card, wants, sure, leads):
 
 @inline
 def _without_shown_voids(sight, row):
-    """Returns a sight without the unseen cards of suits in which all others have shown void."""
+    """Returns a sight without the unseen cards of suits in which all others have shown voids."""
     unseen, shown = sight.unseen, np.int64(15)
     for other in range(sight.players):
         if other != sight.seat:
@@ -310,10 +311,11 @@ def _without_shown_voids(sight, row):
 
 @inline
 def _better_kept(points, won, wants, left):
-    """Returns which of two cards of a suit is better kept where both do the same now.
+    """Returns which of two cards of a suit to keep, if both have the same effect now.
 
     Returns:
-        1 the higher one (all that is left is wanted), -1 the lower one (nothing is), 0 it depends.
+        1: the higher one (all remaining tricks are wanted); -1: the lower one (none is); 0: it
+        depends.
     """
     if wants == 0 and points[won] >= points[won + 1]:
         return -1
@@ -324,7 +326,7 @@ def _better_kept(points, won, wants, left):
 
 @inline
 def _beside(value, lower, keep):
-    """Returns the value of a card beside that of the next lower one, which does the same now."""
+    """Returns a card's value, adjusted to that of the next lower one with the same effect now."""
     if keep < 0:
         return max(value, lower + 2.0 * SAME)
     return min(value, lower) if keep > 0 else value
@@ -334,8 +336,8 @@ def _beside(value, lower, keep):
 def _top_trump(row, sight):
     """Returns the highest trump that may be led, as a mask; all legal cards if there is none.
 
-    Whoever needs every trick draws trumps from the top, before a low one is left alone against
-    them.
+    A seat that needs every trick draws trumps from the top, before a low one is left alone against
+    the others'.
     """
     if row.trick_size > 0 or sight.trump == NO_TRUMP:
         return row.legal

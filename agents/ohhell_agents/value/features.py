@@ -1,8 +1,8 @@
-"""The features that the advantage nets read: of a situation, and of each choice in it.
+"""The features for the advantage nets: of a situation, and of each choice in it.
 
-All from one seat's view, as in ``trick_probs.py``: counts and probabilities scaled to about 1,
-points in prices (what missing a usual bid by one trick costs), so that one network serves every
-scoring, number of players and hand size. Compiled.
+All come from one seat's view, as in ``trick_probs.py``. Counts and probabilities are scaled to
+about 1, and points are in prices (the cost of missing a usual bid by one trick). So one network
+serves every scoring, number of players and hand size. Compiled.
 """
 
 # pyright: basic
@@ -40,7 +40,7 @@ def _below(cards):
 
 @inline
 def _filled(cards):
-    """Returns a set of one suit's cards with all cards below its highest filled in."""
+    """Returns a set of one suit's cards, with all cards below its highest added."""
     for shift in (1, 2, 4, 8):
         cards = cards | (cards >> np.uint64(shift))
     return cards
@@ -58,7 +58,7 @@ def _bosses(sight):
 
 @inline
 def _suit_facts(sight, hand):
-    """Returns how many suits a hand lacks, has one card of, and has three or more of."""
+    """Returns the numbers of suits in a hand with no card, one card, and three or more cards."""
     empty, single, long = 0, 0, 0
     for suit in range(4):
         size = count(hand & suit_mask(suit))
@@ -70,7 +70,7 @@ def _suit_facts(sight, hand):
 
 @inner
 def write_card_situation(sight, row, rules, price, points, totals, inputs):
-    """Writes what the cards to choose from share.
+    """Writes the features that the cards to choose from share.
 
     Args:
         sight: What the seat sees.
@@ -125,7 +125,7 @@ def write_card_situation(sight, row, rules, price, points, totals, inputs):
 
 @inline
 def _write_scoring(points, won, bid_made, left, price, inputs):
-    """Writes what one trick more or less is worth, in prices, by tricks still to be won."""
+    """Writes the value of one trick more or less, in prices, by tricks still to win."""
     slots = CARD_SITUATION_SLOTS
     most = won + left
     inputs[slots.next_trick_points] = _within((points[won + 1] - points[won]) / price, 3.0)
@@ -140,10 +140,10 @@ def _write_scoring(points, won, bid_made, left, price, inputs):
 
 @inline
 def _write_trick(sight, row, inputs):
-    """Writes who plays behind the seat, what they want, and who wins the trick so far."""
+    """Writes the seats to come, what they want, and who wins the trick so far."""
     slots = CARD_SITUATION_SLOTS
     for slot in range(slots.first_behind_wants, slots.led_trump + 1):
-        inputs[slot] = 0.0  # most describe what may not be there: a third seat, a winner so far
+        inputs[slot] = 0.0  # most describe what may not exist: a third seat, a winner so far
     players, left = sight.players, sight.left
     to_come = players - 1 - np.int64(row.trick_size)
     inputs[slots.to_come] = to_come / 4
@@ -175,15 +175,15 @@ def _write_trick(sight, row, inputs):
 
 @inner
 def write_card_choice(sight, row, card, estimates, kept, inputs):
-    """Writes what tells one card from the others.
+    """Writes the features that distinguish one card from the others.
 
     Args:
         sight: What the seat sees.
         row: A table in play.
         card: The card.
-        estimates: Its chance to win now; the chance to make the bid after winning and after losing;
+        estimates: Its probability of winning now; of making the bid after winning and after losing;
             its expected value in prices, less that of the best card.
-        kept: Chance of the card to win a later trick, if this one is lost and if it is won.
+        kept: Its probability of winning a later trick, if this one is lost and if it is won.
         inputs: float32 (CARD_CHOICE,), written in place.
     """
     slots = CARD_CHOICE_SLOTS
@@ -224,7 +224,7 @@ def write_card_choice(sight, row, card, estimates, kept, inputs):
 
 @inline
 def _write_others(sight, row, card, suit, inputs):
-    """Writes what is known of the suit in the hands of those behind, and of the card's rivals."""
+    """Writes what is known of the suit in the hands to come, and of the card's rivals."""
     slots = CARD_CHOICE_SLOTS
     to_come = sight.players - 1 - np.int64(row.trick_size)
     shown, behind, other = 0, 0, sight.seat
@@ -249,10 +249,10 @@ def _write_others(sight, row, card, suit, inputs):
 
 @inner
 def write_bid_situation(sight, row, rules, price, expected, variance, inputs):
-    """Writes what the bids to choose from share.
+    """Writes the features that the bids to choose from share.
 
     Args:
-        sight: What the seat sees, with a trump suit to reckon with.
+        sight: What the seat sees, with an assumed trump suit.
         row: A table in the bidding.
         rules: Its rules record.
         price: See ``advantage_nets.price``.
@@ -310,15 +310,15 @@ def write_bid_situation(sight, row, rules, price, expected, variance, inputs):
 
 @inner
 def write_bid_choice(sight, row, rules, bid_made, estimates, inputs):
-    """Writes what tells one bid from the others.
+    """Writes the features that distinguish one bid from the others.
 
     Args:
         sight: What the seat sees.
         row: A table in the bidding.
         rules: Its rules record.
         bid_made: The bid.
-        estimates: Its expected value in prices, less that of the best bid; the probabilities
-            to make it and to win fewer; the tricks expected.
+        estimates: Its expected value in prices, less that of the best bid; the probabilities of
+            making it and of winning fewer; the expected tricks.
         inputs: float32 (BID_CHOICE,), written in place.
     """
     slots = BID_CHOICE_SLOTS

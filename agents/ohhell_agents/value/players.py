@@ -1,7 +1,7 @@
-"""Players that live inside the engine, by number, and the loop that plays their deals out.
+"""Players that exist inside the engine, by number, and the loop that plays their deals out.
 
-Chance at a decision is one random word, made from the seat's key and the number of its decision, so
-that what a player does at one table depends on nothing at another.
+Each decision has one random number, made from the seat's key and the number of the decision. So a
+player's action at one table depends on nothing at another.
 """
 
 # pyright: basic
@@ -17,8 +17,8 @@ from ohhell_env.engine.layout import BID_BASE, Phase
 from ohhell_env.engine.seat_loops import only_action
 
 OUTSIDE, RANDOM, HEURISTIC = -1, 0, 1
-"""Numbers of the engine's players; ``OUTSIDE`` is a seat whose player lives elsewhere. From
-``HEURISTIC`` on they are those that reckon, each with models of its own."""
+"""Numbers of the engine's players; ``OUTSIDE`` is a seat whose player is elsewhere. Players from
+``HEURISTIC`` on use values, each with models of its own."""
 
 _BID, _PLAY, _SCORED = int(Phase.BID), int(Phase.PLAY), int(Phase.SCORED)
 _STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -28,19 +28,19 @@ _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 @inline
 def word_of(key, decision):
-    """Returns the random word of a seat's decision, counted from 0 on (both uint64)."""
+    """Returns the random number of a seat's decision, numbered from 0 (both uint64)."""
     return mix(add(key, mix(add(decision, _STEP))))
 
 
 @inline
 def uniform_place(word, size):
-    """Returns a number from 0 to ``size - 1``, each equally likely to 1 part in 2^32 / size."""
+    """Returns a number from 0 to ``size - 1``, uniform to 1 part in 2^32 / size."""
     return np.int64(((word >> _HALF) * np.uint64(size)) >> _HALF)
 
 
 @inline
 def uniform_action(row, word):
-    """Returns a legal action code, each equally likely."""
+    """Returns a legal action code, all equally likely."""
     place = nth(row.legal, uniform_place(word, count(row.legal)))
     return place + BID_BASE if row.phase == _BID else place
 
@@ -52,9 +52,9 @@ def engine_action(row, rules, models, player, word):
     Args:
         row: A table in the bidding or in play.
         rules: Its rules record.
-        models: ``MODELS`` rows: the first is that of player ``HEURISTIC``, then come the others.
-        player: ``RANDOM``, or a player that reckons.
-        word: The random word of this decision, uint64.
+        models: ``MODELS`` rows: the first belongs to player ``HEURISTIC``, the next to the others.
+        player: ``RANDOM``, or a player with values.
+        word: The random number of this decision, uint64.
     """
     if player >= HEURISTIC:
         return heuristic_action(row, rules, models[player - HEURISTIC])
@@ -63,14 +63,14 @@ def engine_action(row, rules, models, player, word):
 
 @inline
 def decision_number(row):
-    """Returns which decision the seat to act makes: of each deal 0 is the bid, then its cards."""
+    """Returns the number of the seat's decision: in each deal 0 is the bid, then come the cards."""
     of_deal = np.uint64(1 + np.int64(row.trick_number)) if row.phase == _PLAY else ZERO
     return np.uint64(row.deal) * _DECISIONS + of_deal
 
 
 @entry
 def play_on(games, rules, models, players, keys, log):
-    """Plays every table on until it is over or a seat has a choice that is nobody's here.
+    """Plays every table on until it is over, or until an outside seat has a choice.
 
     Args:
         games: ``GAME`` rows (N,), each dealt.
@@ -78,7 +78,7 @@ def play_on(games, rules, models, players, keys, log):
         models: ``MODELS`` rows, see ``engine_action``.
         players: int16 (N, seats), the engine's player in each seat, or ``OUTSIDE``.
         keys: uint64 (N, seats), the random key of each seat.
-        log: int8 (N, deals, 2 + 2 * seats), written in place when a deal is over: hand size,
+        log: int8 (N, deals, 2 + 2 * seats), written in place after each deal: hand size,
             dealer, bids by seat, tricks by seat.
 
     Returns:
@@ -109,7 +109,7 @@ def play_on(games, rules, models, players, keys, log):
 
 @inline
 def write_deal(row, rules, log):
-    """Writes what became of a deal that is over into its line of a table's log."""
+    """Writes the result of a finished deal into its line of a table's log."""
     line = log[np.int64(0) if rules.one_deal else np.int64(row.deal)]
     players = rules.players
     line[0], line[1] = row.hand_size, row.dealer
@@ -120,17 +120,17 @@ def write_deal(row, rules, log):
 
 @entry
 def action_one(games, rules, models, player, key):
-    """Returns what one of the engine's players does at table 0, or the seat's only action.
+    """Returns the action of one of the engine's players at table 0, or the seat's only action.
 
     Args:
-        games: ``GAME`` rows; row 0 is meant.
+        games: ``GAME`` rows; only row 0 is used.
         rules: ``RULES`` row.
         models: ``MODELS`` rows, see ``engine_action``.
         player: Number of the engine's player, or ``OUTSIDE``.
         key: uint64, the random key of the seat to act.
 
     Returns:
-        An action code; -1 where an ``OUTSIDE`` player has a choice.
+        An action code; -1 if an ``OUTSIDE`` player has a choice.
     """
     row = games[0]
     if player == OUTSIDE:
@@ -148,13 +148,13 @@ def results_all(games, rules, shares, paid):
 
 @entry
 def make_keys(seed, names, blocks, rotations, keys):
-    """Writes the random key of every seat at many tables, from who plays which deal.
+    """Writes the random key of every seat at many tables, from the players and deals there.
 
     Args:
         seed: uint64.
         names: uint64 (N, seats), a number for the player in each seat.
         blocks: uint64 (N,), number of the deal.
-        rotations: uint64 (N,), which of the times that it is played.
+        rotations: uint64 (N,), number of the rotation in which it is played.
         keys: uint64 (N, seats), written in place.
     """
     for index in range(len(keys)):
@@ -165,11 +165,11 @@ def make_keys(seed, names, blocks, rotations, keys):
 
 @entry
 def question_all(games, tables, rules, sections, keys, views, masks, words):
-    """Writes what the seats to act at some tables are asked: view, mask, random word.
+    """Writes the questions to the seats to act at some tables: view, mask, random number.
 
     Args:
         games: ``GAME`` rows.
-        tables: Whole numbers (B,), the tables that are meant, in any order.
+        tables: Whole numbers (B,), the tables in question, in any order.
         rules: ``RULES`` row.
         sections: ``SECTIONS`` row.
         keys: uint64 (N, seats), the random key of each seat.
@@ -189,6 +189,6 @@ def question_all(games, tables, rules, sections, keys, views, masks, words):
 
 @entry
 def answer_all(games, tables, rules, actions):
-    """Makes a legal action at each of some tables."""
+    """Applies a legal action at each of some tables."""
     for place in range(len(tables)):
         kernel.apply(games[tables[place]], rules[0], actions[place])

@@ -1,9 +1,9 @@
-"""The player that reckons, inside the engine: one decision from a table's record, compiled.
+"""A player with values inside the engine: one decision from a table's record, compiled.
 
-The bid is the one that is worth most (``bids.py``), never one that is certain to be missed; the
-card is the one that is worth most (``cards.py``). Both read only what the seat to act may know, see
-``trick_probs.py``. With the heuristic player's models that is all; a counterfactual player's models
-add advantages to the values (``advantage_nets.py``).
+It makes the bid with the highest value (``bids.py``), never one that is certain to be missed, and
+plays the card with the highest value (``cards.py``). Both read only what the seat to act may know,
+see ``trick_probs.py``. The heuristic player uses these values alone; a counterfactual player's
+models add advantages to them (``advantage_nets.py``).
 """
 
 # pyright: basic
@@ -22,10 +22,10 @@ _BID = int(Phase.BID)
 
 @inner
 def heuristic_action(row, rules, models):
-    """Returns the action code of a player that reckons, for the seat to act.
+    """Returns the action code of a player with values, for the seat to act.
 
     Args:
-        row: A table in the bidding or in play, ``legal`` not empty.
+        row: A table in the bidding or in play, with ``legal`` not empty.
         rules: Its rules record.
         models: ``MODELS`` record.
     """

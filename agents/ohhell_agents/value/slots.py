@@ -1,8 +1,8 @@
-"""The features of the players' networks by name: each table lists one kind in its order.
+"""The features of the players' networks by name; each table lists one kind in order.
 
-Compiled code writes ``inputs[slots.players]``, with ``slots`` one of the constants below, and the
-number of features is the length of its table. A change of order, or a new feature, is a change of
-what trained networks read: ``INPUTS`` of ``counterfactual.py`` must change with it.
+Compiled code writes ``inputs[slots.players]``, with ``slots`` one of the constants below. The
+number of features is the length of the table. A new feature or a new order changes the input of
+trained networks, so ``INPUTS`` of ``counterfactual.py`` must change with it.
 """
 
 from __future__ import annotations
@@ -11,31 +11,31 @@ from typing import NamedTuple
 
 
 class CardSituation(NamedTuple):
-    """What the cards to choose from share."""
+    """Features that the cards to choose from share."""
 
     inverse_others: int  # 1 / number of other players
     players: int  # 0 at a table of four
     cards_left: int
     inverse_cards_left: int
-    share_left: int  # cards left, share of the hand dealt
+    share_left: int  # cards left, as a share of the hand dealt
     hand_size: int
     unseen_held: int  # share of the unseen cards that other seats hold
-    wants: int  # tricks that the own bid still wants
-    wants_share: int  # ... of the tricks left
+    wants: int  # tricks that the seat still wants
+    wants_share: int  # ... as a share of the tricks left
     wants_none: int
     overshot: int  # more tricks won than bid
     wants_one: int
     wants_all: int
     out_of_reach: int  # wants more tricks than are left
-    demand_share: int  # tricks wanted by all seats beyond those left, share of these
+    demand_share: int  # tricks wanted by all seats beyond those left, as a share of these
     demand: int  # the same as a number
-    others_want: int  # share of the tricks left
-    bid_share: int  # bid, share of the hand dealt
+    others_want: int  # as a share of the tricks left
+    bid_share: int  # bid, as a share of the hand dealt
     no_trump: int
     own_trumps: int
     unseen_trumps: int
     sure_tricks: int
-    voids: int  # suits of which the hand has no card
+    voids: int  # suits without a card in hand
     singletons: int
     long_suits: int  # of three cards or more
     tricks_if_lost: int  # expected later tricks after losing this one
@@ -44,17 +44,17 @@ class CardSituation(NamedTuple):
     surplus_if_won: int  # expected tricks, this one counted, less those wanted
     void_duty: int  # a seat void in the led suit may owe a trump
     head_duty: int  # a seat may owe a higher card
-    next_trick_points: int  # what the next trick won changes; points are in prices
+    next_trick_points: int  # change of points by winning the next trick; points are in prices
     last_trick_points: int
     all_tricks_points: int
-    one_fewer_costs: int  # what missing the bid by one trick costs
+    one_fewer_costs: int  # cost of missing the bid by one trick
     one_more_costs: int
     bid_reachable: int
     bid_nil: int
-    to_come: int  # seats that play behind
+    to_come: int  # seats that play after this one
     leads: int
     plays_last: int
-    behind_want: int  # seats behind that want tricks
+    behind_want: int  # seats to come that want tricks
     behind_enough: int
     behind_overshot: int
     first_behind_wants: int
@@ -68,16 +68,16 @@ class CardSituation(NamedTuple):
 
 
 class CardChoice(NamedTuple):
-    """What tells one card from the others."""
+    """Features that distinguish one card from the others."""
 
     behind_best: int  # expected value less that of the best card, in prices
-    wins_now: int  # probability to win this trick
+    wins_now: int  # probability of winning this trick
     surely_loses: int
     surely_wins: int
-    made_if_won: int  # probability to make the bid after winning this trick
+    made_if_won: int  # probability of making the bid after winning this trick
     made_if_lost: int
     made: int
-    later_if_lost: int  # probability to win a later trick if kept and this one is lost
+    later_if_lost: int  # probability of winning a later trick if kept and this one is lost
     later_if_won: int
     trump: int
     leads: int
@@ -105,7 +105,7 @@ class CardChoice(NamedTuple):
 
 
 class BidSituation(NamedTuple):
-    """What the bids to choose from share."""
+    """Features that the bids to choose from share."""
 
     inverse_others: int  # 1 / number of other players
     players: int  # 0 at a table of four
@@ -115,11 +115,11 @@ class BidSituation(NamedTuple):
     bids_known: int
     all_bids_known: int
     no_bid_known: int
-    bid_total: int  # of the known bids, share of the hand size
+    bid_total: int  # of the known bids, as a share of the hand size
     bid_surplus: int  # known bids less an even share for each
-    demand: int  # ... with the own expected tricks
+    demand: int  # ... plus the seat's expected tricks
     nils: int
-    tricks_share: int  # expected tricks, share of the hand size
+    tricks_share: int  # expected tricks, as a share of the hand size
     tricks: int  # expected
     tricks_variance: int
     tricks_fraction: int
@@ -142,11 +142,11 @@ class BidSituation(NamedTuple):
 
 
 class BidChoice(NamedTuple):
-    """What tells one bid from the others."""
+    """Features that distinguish one bid from the others."""
 
     behind_best: int  # expected value less that of the best bid, in prices
-    made: int  # probability to make it
-    fewer: int  # probability to win fewer tricks
+    made: int  # probability of making it
+    fewer: int  # probability of winning fewer tricks
     more: int
     bid_share: int
     bid: int
@@ -154,14 +154,14 @@ class BidChoice(NamedTuple):
     nil: int
     one: int
     all: int
-    demand: int  # tricks bid by all seats beyond those of the deal, open bids taken as average
-    overbid: int  # all bids are known and more than the tricks
+    demand: int  # tricks bid by all seats beyond those of the deal; unknown bids count as average
+    overbid: int  # all bids are known, and exceed the tricks
     underbid: int
     demand_share: int
 
 
 class FutureSituation(NamedTuple):
-    """The deal, for the model of later tricks."""
+    """Features of the deal, for the model of later tricks."""
 
     players: int
     cards_left: int
@@ -175,7 +175,7 @@ class FutureSituation(NamedTuple):
 
 
 class FutureWants(NamedTuple):
-    """What the seats want, for the model of later tricks."""
+    """Features of what the seats want, for the model of later tricks."""
 
     wants_share: int
     wants_none: int
@@ -187,7 +187,7 @@ class FutureWants(NamedTuple):
 
 
 class FutureCard(NamedTuple):
-    """A held card, for the model of later tricks."""
+    """Features of a held card, for the model of later tricks."""
 
     trump: int
     higher_out: int
@@ -202,13 +202,13 @@ class FutureCard(NamedTuple):
 
 
 class CurrentSituation(NamedTuple):
-    """The present trick, for the model of it."""
+    """Features of the current trick, for its model."""
 
     to_come: int
     behind_want: int
     behind_enough: int
-    behind_wanted: int  # tricks that the seats behind want
-    trump_voids: int  # seats behind that have shown void in trumps
+    behind_wanted: int  # tricks that the seats to come want
+    trump_voids: int  # seats to come that have shown a void in trumps
     leads: int
     wants_share: int
     wants_more: int
@@ -219,14 +219,14 @@ class CurrentSituation(NamedTuple):
 
 
 class CurrentCard(NamedTuple):
-    """A card that wins the present trick so far, for the model of it."""
+    """Features of a card that wins the current trick so far, for the trick's model."""
 
     higher_out: int
     boss: int
     trump: int
     trumps_out: int
     suit_out: int
-    led_voids: int  # seats behind that have shown void in the led suit
+    led_voids: int  # seats to come that have shown a void in the led suit
 
 
 CARD_SITUATION_SLOTS = CardSituation(*range(len(CardSituation._fields)))

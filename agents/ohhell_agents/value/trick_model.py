@@ -1,7 +1,7 @@
-"""The heuristic player's models: two tiny networks that give a card its chance to win a trick.
+"""The heuristic player's models: two tiny networks for a card's probability of winning a trick.
 
-Both were fitted in self-play, from random play on (``ohhell fit --set method=trick_model``). Their
-weights are in ``trick_model.json``; ``slots.py`` names their features.
+Both were fitted in self-play, starting from random play (``ohhell fit --set method=trick_model``).
+Their weights are in ``trick_model.json``; ``slots.py`` names their features.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ FUTURE_SITUATION, FUTURE_WANTS, FUTURE_CARD = (
 )
 """Numbers of features of the model of later tricks, by kind; see ``slots.py``."""
 CURRENT_SITUATION, CURRENT_CARD = len(CurrentSituation._fields), len(CurrentCard._fields)
-"""Numbers of features of the model of the present trick."""
+"""Numbers of features of the model of the current trick."""
 HIDDEN = 16
 CARD_SITUATION, CARD_CHOICE = len(CardSituation._fields), len(CardChoice._fields)
 """Numbers of features of a card's advantage net, by kind."""
 BID_SITUATION, BID_CHOICE = len(BidSituation._fields), len(BidChoice._fields)
 """Numbers of features of a bid's advantage net."""
 BIT_WORDS = 17
-"""Words of 64 bits in which an advantage net sees the table; see ``bit_features.py``."""
+"""64-bit words in which an advantage net sees the table; see ``bit_features.py``."""
 HIDDEN1, HIDDEN2 = 64, 32
 """Widths of the hidden layers of the advantage nets."""
 FILE = Path(__file__).with_name("trick_model.json")
@@ -49,7 +49,7 @@ FORMAT = 1
 
 
 def _advantage_net(name: str, situation: int, choice: int, number: int) -> list[tuple[Any, ...]]:
-    """Returns the fields of one advantage net: a network of two hidden layers."""
+    """Returns the fields of one advantage net, a network with two hidden layers."""
     f4 = np.float32
     return [
         (f"{name}_situation", f4, (situation, HIDDEN1)),
@@ -65,21 +65,21 @@ def _advantage_net(name: str, situation: int, choice: int, number: int) -> list[
 
 MODELS = np.dtype(
     [
-        # the chance of a held card to win the trick in which it will be played
+        # The probability that a held card wins the trick in which it will be played.
         ("future_situation", np.float32, (FUTURE_SITUATION, HIDDEN)),
         ("future_wants", np.float32, (FUTURE_WANTS, HIDDEN)),
         ("future_card", np.float32, (FUTURE_CARD, HIDDEN)),
         ("future_bias", np.float32, (HIDDEN,)),
         ("future_out", np.float32, (HIDDEN,)),
         ("future_end", np.float32),
-        # the chance of a card that wins so far to win the present trick
+        # The probability that a card that wins the current trick so far wins it in the end.
         ("current_situation", np.float32, (CURRENT_SITUATION, HIDDEN)),
         ("current_card", np.float32, (CURRENT_CARD, HIDDEN)),
         ("current_bias", np.float32, (HIDDEN,)),
         ("current_out", np.float32, (HIDDEN,)),
         ("current_end", np.float32),
-        # the advantage nets: what is added to the expected value of a card, and of a bid
-        ("has_advantages", np.int64),  # 0: nothing is
+        # The advantage nets: corrections to the expected values of a card and of a bid.
+        ("has_advantages", np.int64),  # 0: no corrections
         *_advantage_net("card", CARD_SITUATION, CARD_CHOICE, BID_BASE),
         *_advantage_net("bid", BID_SITUATION, BID_CHOICE, NUM_BIDS),
     ],
@@ -92,9 +92,9 @@ _NETS = tuple(name for name in MODELS.names or () if name != "has_advantages")
 
 
 def tensor_name(field: str) -> str:
-    """Returns the name in files of the weights of a field of ``MODELS``.
+    """Returns the name of a ``MODELS`` field's weights in files.
 
-    Files keep the names that they were first written with: a digest of a file is an identity.
+    Files keep the names of their first version, because a file's digest is an identity.
     """
     if field == "future_wants":
         return "later_want"
@@ -105,15 +105,15 @@ def tensor_name(field: str) -> str:
 
 
 TENSORS = {tensor_name(name): name for name in _NETS}
-"""Field of ``MODELS`` by the name of its tensor in a file, in the order of the fields."""
+"""Fields of ``MODELS`` by the name of their tensor in files, in the order of the fields."""
 _TRICK_MODEL = [
     (tensor, name) for tensor, name in TENSORS.items() if name.startswith(("future_", "current_"))
 ]
-"""Those of the heuristic player; the others are zero there."""
+"""The heuristic player's tensors; its others are zero."""
 
 
 def new_models() -> Rows:
-    """Returns models that give every card an even chance."""
+    """Returns models that give every card a probability of one half."""
     return engine_rows(np.zeros(1, MODELS))
 
 
@@ -143,17 +143,17 @@ def models_to_plain(models: Rows) -> dict[str, Any]:
 
 
 def from_plain(data: dict[str, Any]) -> Rows:
-    """Returns models from what ``models_to_plain`` gave.
+    """Returns models from the result of ``models_to_plain``.
 
     Raises:
-        ValueError, KeyError, TypeError: It is something else.
+        ValueError, KeyError, TypeError: The data is something else.
     """
     if data["format"] != FORMAT:
-        raise ValueError(f"format {FORMAT} is wanted, got {shown(data['format'])}")
+        raise ValueError(f"expected format {FORMAT}, got {shown(data['format'])}")
     models = new_models()
     for tensor, name in _TRICK_MODEL:
         weights = np.array(data["weights"][tensor], np.float32)
         if weights.shape != MODELS[name].shape or not np.isfinite(weights).all():
-            raise ValueError(f"{tensor}: finite numbers of shape {MODELS[name].shape} are wanted")
+            raise ValueError(f"{tensor}: expected finite numbers of shape {MODELS[name].shape}")
         models[name][0] = weights
     return models

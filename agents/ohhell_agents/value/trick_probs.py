@@ -1,22 +1,22 @@
-"""A club player's estimate: the probability of a card to win its trick, and the points it brings.
+"""A club player's estimates: probabilities of winning tricks, and the expected points.
 
-All of it from one seat's view. ``look`` is the only function that reads a table's record for cards,
-and takes from it what the seat may know: its hand, what has been played, the turned card once it
-is public, known bids. Compiled; every function works for one decision.
+Everything comes from one seat's view. ``look`` is the only function that reads a table's record for
+cards, and takes only what the seat may know: its hand, the cards played, the turned card once it is
+public, and known bids. Compiled; every function works on one decision.
 
 The probabilities come from the two models of ``trick_model.py``. Their features are counts, scaled
-to about 1, named in ``slots.py``:
+to about 1, with names in ``slots.py``:
 
 situation
-    Players, own cards left, share of the unseen cards that others hold, how many of their bids are
+    Players, cards left in hand, share of the unseen cards that others hold, share of their bids
     known, trumps, whether it is the bidding, the duty of a void seat.
 want
-    Own tricks wanted, tricks that others want, and whether the seat leads to the next trick.
+    Tricks the seat wants, tricks the others want, and whether the seat leads to the next trick.
 card
-    Trump or not, higher and lower cards unseen and in the own hand, length of the suit in other
-    hands, shown voids, trumps against it.
+    Trump or not, higher and lower cards unseen and in hand, length of the suit in other hands,
+    shown voids, trumps against it.
 now
-    For a card that wins the trick so far: who is still to play, what they want and may hold; what
+    For a card that wins the trick so far: the seats to come, what they want and may hold, and what
     can beat the card.
 """
 
@@ -51,29 +51,29 @@ from ohhell_env.rules.schedule import TrumpSource
 _BID = int(Phase.BID)
 _TURNED_CARD = int(TrumpSource.TURNED_CARD)
 LANES = 16
-"""Cards that are reckoned side by side; no hand has more than twice as many."""
+"""Cards computed side by side; no hand has more than twice this number."""
 _SPACE = 32 + HIDDEN + FUTURE_CARD * LANES + 2 * HIDDEN * LANES + LANES
 NONE, HALF, ALL = np.float32(0.0), np.float32(0.5), np.float32(1.0)
 
 
 class Sight(NamedTuple):
-    """What a seat sees of its deal, in the numbers that its reckoning needs."""
+    """A seat's view of its deal, in the numbers that the estimates need."""
 
     seat: Any
     hand: Any
-    """Own cards (mask)."""
+    """Cards in hand (mask)."""
     unseen: Any
     """Cards that may be in other hands (mask)."""
     left: Any
-    """Own cards, the one to be played included."""
+    """Number of cards in hand, including the one to play."""
     trump: Any
     """Suit, or ``NO_TRUMP``."""
     share: Any
-    """Chance that a certain unseen card is in a certain other hand."""
+    """Probability that a given unseen card is in a given other hand."""
     wanted: Any
-    """Tricks that the others still want, unknown bids taken as average."""
+    """Tricks that the others still want; unknown bids count as average."""
     known: Any
-    """Share of the others whose bids are known."""
+    """Share of the other seats' bids that are known."""
     bidding: Any
     """1 in the bidding, else 0."""
     players: Any
@@ -81,16 +81,16 @@ class Sight(NamedTuple):
 
 @inline
 def bid_known(row, rules, seat, viewer):
-    """Returns whether a seat's bid is known to another seat."""
+    """Returns whether another seat knows a seat's bid."""
     secret = rules.simultaneous and row.phase == _BID and seat != viewer
     return row.bids[seat] != NO_BID and not secret
 
 
 @inline
 def unseen_cards(row, rules, seat):
-    """Returns the cards that may be in other hands, seen from a seat.
+    """Returns the cards that may be in other hands, from a seat's view.
 
-    The dealer's shown last card is one of them, a card turned from the stock is not.
+    They include the dealer's shown last card, but not a card turned from the stock.
     """
     unseen = rules.pack & ~row.hands[seat]
     for other in range(rules.players):
@@ -108,8 +108,8 @@ def look(row, rules, trump, seat):
     Args:
         row: A table in the bidding or in play.
         rules: Its rules record.
-        trump: The trump suit to reckon with (a seat that does not know it tries all).
-        seat: The seat that looks.
+        trump: The trump suit to assume (a seat that does not know it tries all).
+        seat: The seat whose view it is.
     """
     hand = row.hands[seat]
     unseen = unseen_cards(row, rules, seat)
@@ -140,7 +140,7 @@ def look(row, rules, trump, seat):
 
 @inline
 def higher_unseen(sight, card):
-    """Returns how many unseen cards of its suit beat a card."""
+    """Returns the number of unseen cards of its suit that beat a card."""
     return count(sight.unseen & suit_mask(card // 13) & above(card))
 
 
@@ -151,7 +151,7 @@ def _trumps(sight, cards):
 
 @inline
 def write_situation(sight, rules, left, inputs):
-    """Writes the inputs of the situation, ``left`` tricks before the end (float32 array)."""
+    """Writes the features of the situation, ``left`` tricks before the end (float32 array)."""
     slots = FUTURE_SITUATION_SLOTS
     inputs[slots.players] = (sight.players - 2) / 6
     inputs[slots.cards_left] = left / 8
@@ -166,7 +166,7 @@ def write_situation(sight, rules, left, inputs):
 
 @inline
 def write_wants(wants, wanted, left, lead, inputs):
-    """Writes the inputs of what a seat and the others want, and whether it leads."""
+    """Writes the features of what a seat and the others want, and whether it leads."""
     slots = FUTURE_WANTS_SLOTS
     inputs[slots.wants_share] = min(max(wants / max(left, 1), -0.5), 1.5)
     inputs[slots.wants_none] = 1.0 if wants <= 0 else 0.0
@@ -179,7 +179,7 @@ def write_wants(wants, wanted, left, lead, inputs):
 
 @inline
 def write_card(sight, row, card, inputs):
-    """Writes the inputs of a held card."""
+    """Writes the features of a held card."""
     slots = FUTURE_CARD_SLOTS
     suit = suit_mask(card // 13)
     trump = card // 13 == sight.trump
@@ -204,7 +204,7 @@ def write_card(sight, row, card, inputs):
 
 @inline
 def write_current_situation(sight, row, rules, inputs):
-    """Writes the inputs of the present trick, as it lies before the seat plays."""
+    """Writes the features of the current trick, before the seat plays."""
     slots = CURRENT_SITUATION_SLOTS
     to_come = sight.players - 1 - np.int64(row.trick_size)
     want_more, have_enough, wanted, void_trump = 0, 0, 0, 0
@@ -234,7 +234,7 @@ def write_current_situation(sight, row, rules, inputs):
 
 @inline
 def write_current_card(sight, row, card, inputs):
-    """Writes the inputs of a card that would win the present trick so far."""
+    """Writes the features of a card that would win the current trick so far."""
     slots = CURRENT_CARD_SLOTS
     suit, trump = card // 13, card // 13 == sight.trump
     led = np.int64(row.led_suit) if row.trick_size > 0 else suit
@@ -255,10 +255,10 @@ def write_current_card(sight, row, card, inputs):
 
 
 def _adder(size):
-    """Returns a function that adds so many inputs times weights (size, HIDDEN) to sums (HIDDEN,).
+    """Returns a function that adds ``size`` inputs times weights (size, HIDDEN) to sums (HIDDEN,).
 
-    With a length that the compiler knows, the loop over the hidden values becomes a few wide
-    instructions: five times as fast.
+    If the compiler knows the length, the loop over the hidden values becomes a few wide
+    instructions, and five times as fast.
     """
 
     @inline
@@ -278,21 +278,21 @@ _add_current_situation, _add_current_card = _adder(CURRENT_SITUATION), _adder(CU
 
 @inline
 def _squashed(x):
-    """Returns the probability that a model means by its output: (1 + x / sqrt(1 + x²)) / 2."""
+    """Returns the probability for a model's output: (1 + x / sqrt(1 + x²)) / 2."""
     return HALF + HALF * x / np.sqrt(ALL + x * x)
 
 
 @inline
 def start_future(sight, row, rules, models, left, work):
-    """Works out what the later model makes of the situation and of each held card.
+    """Computes the later model's sums for the situation and for each held card.
 
     Args:
         sight: What the seat sees.
         row: The table.
         rules: Its rules record.
         models: ``MODELS`` record.
-        left: Tricks before the end, as the model is to see it.
-        work: Scratch, see ``workspace``; its sums are written for ``future_probs``.
+        left: Tricks before the end, in the model's view.
+        work: Working memory, see ``workspace``; receives the sums for ``future_probs``.
     """
     inputs, base, matrix, sums, _ = work
     for j in range(HIDDEN):
@@ -317,16 +317,16 @@ def start_future(sight, row, rules, models, left, work):
 
 @inline
 def future_probs(models, work, size, wants, wanted, left, lead, probs):
-    """Writes the probability of each held card to win the trick in which it will be played.
+    """Writes each held card's probability of winning the trick in which it will be played.
 
     Args:
         models: ``MODELS`` record.
-        work: What ``start_future`` left.
+        work: Working memory from ``start_future``.
         size: Number of held cards.
         wants: Tricks that the seat wants.
         wanted: Tricks that the others want.
         left: Tricks before the end.
-        lead: 1.0 if the seat leads the next trick that it plays to, else 0.0.
+        lead: 1.0 if the seat leads the next trick it plays to, else 0.0.
         probs: float64 (at least ``size``,), written in place, in the order of the cards.
     """
     inputs, shift, _, sums, outputs = work
@@ -346,9 +346,9 @@ def future_probs(models, work, size, wants, wanted, left, lead, probs):
 
 @inline
 def workspace():
-    """Returns scratch for a decision: inputs, hidden values, inputs and sums by card, outputs.
+    """Returns working memory for a decision: inputs, hidden values, card inputs, sums, outputs.
 
-    It is one array in parts: each array less is 30 ns less.
+    It is one array in parts, because each array saved saves 30 ns.
     """
     whole = np.empty(_SPACE, np.float32)
     inputs, hidden = whole[:32], whole[32 : 32 + HIDDEN]
@@ -361,7 +361,7 @@ def workspace():
 
 @inline
 def wins_so_far(row, sight, card):
-    """Returns whether a card would win the present trick as it lies."""
+    """Returns whether a card would win the current trick so far."""
     if row.trick_size == 0:
         return True
     best = np.int64(row.best_card)
@@ -370,7 +370,7 @@ def wins_so_far(row, sight, card):
 
 @inline
 def wins_for_certain(row, sight, card):
-    """Returns whether a card wins the present trick whatever is played behind it."""
+    """Returns whether a card wins the current trick whatever is played after it."""
     if not wins_so_far(row, sight, card):
         return False
     if row.trick_size == sight.players - 1:
@@ -382,14 +382,14 @@ def wins_for_certain(row, sight, card):
 
 @inline
 def leads_to_win(sight, card):
-    """Returns whether a card wins for certain if it is led."""
+    """Returns whether a card certainly wins if it is led."""
     trump = card // 13 == sight.trump
     return higher_unseen(sight, card) == 0 and (trump or _trumps(sight, sight.unseen) == 0)
 
 
 @inline
 def start_current(sight, row, rules, models, work):
-    """Works out what the model of the present trick makes of it, for ``current_prob``."""
+    """Computes the sums of the current trick's model, for ``current_prob``."""
     inputs, base = work[0], work[1]
     write_current_situation(sight, row, rules, inputs)
     for j in range(HIDDEN):
@@ -399,7 +399,7 @@ def start_current(sight, row, rules, models, work):
 
 @inline
 def current_prob(row, models, sight, card, work):
-    """Returns the probability that a card wins the present trick if it is played now."""
+    """Returns the probability that a card wins the current trick if it is played now."""
     if not wins_so_far(row, sight, card):
         return 0.0
     if row.trick_size == sight.players - 1:
@@ -411,7 +411,7 @@ def current_prob(row, models, sight, card, work):
     _add_current_card(models.current_card, inputs, hidden)
     a, b, c, d = models.current_end, NONE, NONE, NONE
     out = models.current_out
-    for j in range(0, HIDDEN, 4):  # four sums: an addition need not wait for the one before
+    for j in range(0, HIDDEN, 4):  # four sums, so that no addition waits for the previous one
         a += max(hidden[j], NONE) * out[j]
         b += max(hidden[j + 1], NONE) * out[j + 1]
         c += max(hidden[j + 2], NONE) * out[j + 2]
@@ -421,7 +421,7 @@ def current_prob(row, models, sight, card, work):
 
 @inline
 def sure_tricks(sight):
-    """Returns how many tricks are certain: trumps that no unseen trump beats."""
+    """Returns the number of certain tricks: trumps that no unseen trump beats."""
     sure = 0
     if sight.trump != NO_TRUMP:
         rest = sight.hand & suit_mask(sight.trump)
@@ -435,7 +435,7 @@ def sure_tricks(sight):
 def can_win_unled(sight, hand):
     """Returns whether one of these cards can win a trick that another seat leads.
 
-    A card that is no trump can only beat a lower one of its suit.
+    A card that is not a trump can only beat a lower one of its suit.
     """
     rest = hand
     while rest != ZERO:
@@ -449,10 +449,10 @@ def can_win_unled(sight, hand):
 
 @inline
 def trick_distribution(probs, size, trick_probs):
-    """Writes the distribution of the tricks that so many cards will win, as if independent.
+    """Writes the distribution of the tricks that ``size`` cards win, as if independent.
 
     Args:
-        probs: float64, probability of each card.
+        probs: float64, each card's probability.
         size: Number of cards.
         trick_probs: float64 (at least size + 1,), written in place: trick_probs[t] = P(t tricks).
     """
@@ -467,14 +467,14 @@ def trick_distribution(probs, size, trick_probs):
 
 @inline
 def without(trick_probs, size, prob, rest):
-    """Takes one card out of a distribution of tricks.
+    """Removes one card from a distribution of tricks.
 
-    Starts from the end at which the division is safe, so that rounding does not grow.
+    It starts from the end where the division is safe, so that rounding errors do not grow.
 
     Args:
         trick_probs: float64, P(t tricks) of ``size`` cards.
         size: Number of cards.
-        prob: Probability of the card to be taken out.
+        prob: Probability of the removed card.
         rest: float64, written in place: the distribution of the other cards.
     """
     if prob <= 0.5:
@@ -500,7 +500,7 @@ def expected(trick_probs, size, points, won):
 
 @inline
 def distinct(cards, sight, row):
-    """Returns a set of held cards without those that are as good as the next lower one.
+    """Returns a set of held cards without those that equal the next lower one.
 
     Two cards of a suit are equal if no card between them is unseen or lies in the trick.
     """

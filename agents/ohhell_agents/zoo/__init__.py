@@ -1,7 +1,7 @@
-"""The zoo: trained players that come with the project, ``ohhell_agents.make("zoo:universal")``.
+"""The zoo: trained players that ship with the project, ``ohhell_agents.make("zoo:universal")``.
 
-Each has a folder with its checkpoint and a ``CARD.md``: how it was trained, with which command, and
-how strong it measured.
+Each has a folder with its checkpoint and a ``CARD.md``: its training, the training command, and its
+measured strength.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def zoo_folder(name: str) -> Path:
         name: With or without "zoo:".
 
     Raises:
-        OhHellError: There is none of that name (the nearest is offered).
+        OhHellError: The zoo has no such player (the message offers the nearest name).
     """
     name = name.removeprefix(PREFIX)
     if name not in names():
-        raise OhHellError(f"there is no player {shown(name)} in the zoo: {nearest(name, names())}")
+        raise OhHellError(f"the zoo has no player {shown(name)}: {nearest(name, names())}")
     return _HERE / name

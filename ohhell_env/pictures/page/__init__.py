@@ -1,9 +1,9 @@
-"""The page that replays a game: one HTML file that needs nothing but itself.
+"""The page that replays a game: one self-contained HTML file.
 
-``page.html`` is its frame, ``page.css`` its looks, ``page.js`` what it does; this module puts them
-together with the game as data. Text from the game (names, what players said) is only ever data: it
-reaches the page as JSON and is written as text. A content security policy lets the page's own
-script and style work and nothing else, no network either.
+``page.html`` is its structure, ``page.css`` its style and ``page.js`` its behaviour. This module
+combines them with the game as data. Text from the game (names, players' notes) is only ever data:
+it reaches the page as JSON and is written as text. A content security policy allows only the page's
+own script and style, and no network.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ def replay_page(
 
     Args:
         record: The game.
-        names: Names by seat; None: those of the record, else "seat 0", "seat 1" and so on.
-        seat: Show what this seat may know and nothing else; None: all hands are in the page, and
-            its reader chooses from where to look.
-        player: An object with ``begin`` and ``explain``: what it thinks is shown at each decision
-            (with ``seat``, at those of that seat). None: the thoughts in the record, if it has any.
+        names: Names by seat; None: the record's, else "seat 0", "seat 1" and so on.
+        seat: Show only what this seat may know. None: the page contains all hands, and its reader
+            chooses the view.
+        player: An object with ``begin`` and ``explain``. The page shows what it thinks at each
+            decision (with ``seat``, at that seat's). None: the thoughts in the record, if any.
 
     Raises:
-        NotationError: The record is no game by its rules.
-        RulesError: There is no such seat, or there are not as many names as seats.
+        NotationError: The record is not a game under its rules.
+        RulesError: The seat does not exist, or the number of names is not the number of seats.
         OhHellError: The player cannot explain itself.
     """
     checked = check(record)
@@ -74,7 +74,7 @@ def replay_page(
 
 
 def _add_thoughts(data: dict[str, Any], told: dict[str, Any]) -> None:
-    """Adds what a player thought; to one seat's page only what it thought in its place."""
+    """Adds what a player thought; a page for one seat gets only the thoughts for that seat."""
     data["player"] = told["player"]
     for deal, thoughts in zip(data["deals"], told["deals"], strict=True):
         actors = [seat for seat, _ in (*deal["bids"], *deal["cards"])]
@@ -102,7 +102,7 @@ def _data(checked: Checked, record: Record, names: list[str], seat: int | None) 
 
 
 def _suits(pack: Pack) -> dict[str, dict[str, Any]]:
-    """Returns how each suit is drawn and said, by its letter."""
+    """Returns the drawing and the name of each suit, by its letter."""
     two, four = colours(pack, False), colours(pack, True)
     return {
         suit: {
@@ -145,7 +145,7 @@ def _deal(
 
 
 def _sees(seat: int | None, other: int, blind: bool, bidding: bool) -> bool:
-    """Whether a seat may see the hand that another was dealt; in a blind deal all but its own."""
+    """Returns whether a seat may see another's dealt hand; in a blind deal, all but its own."""
     if seat is None or (blind and not bidding):
         return True
     return (other != seat) if blind else (other == seat)
@@ -162,7 +162,7 @@ def _page(data: dict[str, Any], text: str) -> str:
         "DATA": _json(data),
         "SCRIPT": script,
     }
-    # in one pass, so that nothing in the data is taken for one of these marks
+    # In one pass, so that nothing in the data is mistaken for a placeholder.
     return re.sub("@@([A-Z]+)@@", _part_of(parts), _read("page.html"))
 
 
@@ -180,11 +180,11 @@ def _hash(text: str) -> str:
 
 
 def _json(data: dict[str, Any]) -> str:
-    """Returns data as JSON that can stand in a script element."""
+    """Returns data as JSON that is safe in a script element."""
     text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def _plain(text: str) -> str:
-    """Returns text that UTF-8 can hold."""
+    """Returns text that UTF-8 can encode."""
     return _LONE.sub("�", text)

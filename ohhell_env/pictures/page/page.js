@@ -110,7 +110,7 @@ function mayShow(state, seat) {
   return blind ? seat !== seenBy : seat === seenBy;
 }
 
-// ---------------------------------------------------------------- what is said
+// ---------------------------------------------------------------- sentences
 
 function trumpWords(state) {
   if (!trumpKnown(state)) return "the trump is not known yet";
@@ -269,8 +269,9 @@ function drawThought(state) {
   byId("thought").hidden = !mayTell;
   if (!mayTell) return;
   const choice = state.bids < state.deal.bids.length ? `bid ${state.deal.bids[state.bids][1]}` : state.deal.cards[state.cards][1];
-  const done = choice === told.chosen ? "so it was done" : `what was done is ${said(choice)}`;
-  byId("thought-said").textContent = `For ${data.names[state.actor]} it would choose ${said(told.chosen)}; ${done}.`;
+  const who = data.names[state.actor];
+  const done = choice === told.chosen ? `, as ${who} did` : `; ${who} chose ${said(choice)}`;
+  byId("thought-said").textContent = `In the place of ${who}, it would choose ${said(told.chosen)}${done}.`;
   const table = make("table");
   const searched = told.rows.some((row) => row[3]);
   const heads = ["Choice", "Behind the best", ...(searched ? ["±", "Deals played out"] : [])];
@@ -282,7 +283,7 @@ function drawThought(state) {
     const row = make("tr", name === told.chosen ? "now" : "");
     const head = cell("th", isCard(name) ? "" : name, "row words");
     if (isCard(name)) head.append(cardFace(name, "small"));
-    if (name === choice) head.append(" done");
+    if (name === choice) head.append(" (chosen)");
     row.append(head);
     row.append(cell("td", same ? `as good as ${said(same)}` : value === null ? "–" : difference(value, digits)));
     if (searched) row.append(cell("td", error === null ? "" : error.toFixed(2)), cell("td", visits ? String(visits) : ""));
@@ -368,13 +369,13 @@ function draw() {
   try {
     history.replaceState(null, "", `#${deal + 1}.${step}`);
   } catch {
-    // a page inside a notebook has no address of its own
+    // A page in a notebook has no address of its own.
   }
 }
 
 function setDisabled(id, disabled) {
   const button = byId(id);
-  // a button that loses its use keeps the focus, or the keys would go nowhere
+  // A disabled button keeps the focus, or the keys would have no effect.
   button.setAttribute("aria-disabled", String(disabled));
   button.classList.toggle("idle", disabled);
 }
@@ -387,7 +388,7 @@ function go(deal, step) {
   draw();
 }
 
-// the deal and the step that the address names, as #3.12; #3 is the beginning of deal 3
+// Returns the deal and step in the address, as #3.12; #3 is the beginning of deal 3.
 function addressed() {
   const found = /^#(\d+)(?:\.(\d+))?$/.exec(location.hash);
   if (!found || Number(found[1]) < 1) return null;
@@ -429,13 +430,13 @@ function begin() {
   data.deals.forEach((deal, number) => byId("deal").append(new Option(`${deal.number} (${deal.size})`, number)));
   byId("deal").addEventListener("change", (event) => go(Number(event.target.value), 0));
   if (looker === null) {
-    byId("looker").append(new Option("everybody", ""));
+    byId("looker").append(new Option("all seats", ""));
     data.names.forEach((name, seat) => byId("looker").append(new Option(name, seat)));
     byId("looker").addEventListener("change", (event) => {
       seenBy = event.target.value === "" ? null : Number(event.target.value);
       draw();
     });
-  } else byId("looker-label").textContent = `Seen by ${data.names[looker]}`;
+  } else byId("looker-label").textContent = `View of ${data.names[looker]}`;
   byId("four").addEventListener("change", paint);
   byId("four-label").hidden = suits.every((suit) => data.suits[suit].colours[0] === data.suits[suit].colours[1]);
   document.addEventListener("keydown", (event) => {
@@ -448,7 +449,7 @@ function begin() {
   window.addEventListener("hashchange", () => {
     const wanted = addressed();
     if (wanted) go(wanted.deal, wanted.step);
-    else draw();  // which puts the address right
+    else draw();  // this corrects the address
   });
   drawSheet();
   paint();
