@@ -89,9 +89,10 @@ def of_gymnasium(names: Names, printed: str) -> None:
 
 
 def of_pictures(names: Names, printed: str) -> None:
-    shown = (DOCS / "images" / "table.svg").read_text(encoding="utf-8")
-    drawn = Path("table.svg").read_text(encoding="utf-8")
-    assert drawn == shown, "the page's first example draws it: copy its table.svg to docs/images/"
+    for name in ("table.svg", "table-dark.svg"):
+        shown = (DOCS / "images" / name).read_text(encoding="utf-8")
+        drawn = Path(name).read_text(encoding="utf-8")
+        assert drawn == shown, f"the page's first example draws it: copy its {name} to docs/images/"
     assert "(664, 960, 3)" in printed
 
 

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ohhell_env.cards import Pack
 from ohhell_env.errors import RulesError, shown
@@ -26,9 +26,8 @@ WIDTH = 960
 _TOP, _CLOTH = 70, 470
 """Heights of the header and of the cloth, with the margins around it."""
 _FONT = "DejaVu Sans, Verdana, Segoe UI, Helvetica, Arial, sans-serif"
-_PAPER, _INK, _SOFT, _LINE = "#f6f4ee", "#22282b", "#5f686b", "#d9d5c9"
-_GREEN, _SHADE, _RIM, _PLATE = "#3f6b5c", "#386253", "#2f5347", "#fbfaf6"
-_GOLD, _MISS, _EMPTY = "#c98a1b", "#b3402e", "#b9bfb8"
+_EDGE = "#b9bfb8"
+"""Colour of a card's edge. Cards are white in the dark, too, as they are on a table."""
 _PLATE_WIDTH, _PLATE_HEIGHT = 168, 66
 _NO_TEXT = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML cannot contain."""
@@ -39,6 +38,7 @@ def table_svg(
     seat: int | None = None,
     names: Sequence[str] | None = None,
     four_colours: bool = False,
+    dark: bool = False,
 ) -> str:
     """Returns the picture of a table.
 
@@ -51,19 +51,21 @@ def table_svg(
         seat: Whose view to draw; None: all hands are open.
         names: Names by seat; None: "seat 0", "seat 1" and so on.
         four_colours: Whether each suit has a colour of its own.
+        dark: Whether the picture is for a dark page.
 
     Raises:
         RulesError: The seat does not exist, or the number of names is not the number of seats.
     """
     if seat is not None and not 0 <= seat < game.players:
         raise RulesError(f"seat: 0 to {game.players - 1} at this table, got {shown(seat)}")
-    return draw_table(view_of(game, seat), names, four_colours)
+    return draw_table(view_of(game, seat), names, four_colours, dark)
 
 
 def draw_table(
     table: TableView,
     names: Sequence[str] | None = None,
     four_colours: bool = False,
+    dark: bool = False,
     fills_page: bool = False,
 ) -> str:
     """Returns the picture of a table's view.
@@ -72,21 +74,67 @@ def draw_table(
         table: What to show.
         names: As in ``table_svg``.
         four_colours: As in ``table_svg``.
+        dark: As in ``table_svg``.
         fills_page: Whether the picture takes the width of its place in a page; otherwise it is
             ``WIDTH`` wide, which files need.
     """
     called = seat_names(table.rules.players, names)
-    return _Drawing(table, called, four_colours).svg(fills_page)
+    return _Drawing(table, called, four_colours, dark).svg(fills_page)
+
+
+class _Palette(NamedTuple):
+    """The colours of a picture, cards apart."""
+
+    paper: str
+    ink: str
+    soft: str
+    line: str
+    cloth: str
+    shade: str
+    rim: str
+    plate: str
+    score: str
+    gold: str
+    miss: str
+
+
+_LIGHT = _Palette(
+    paper="#f6f4ee",
+    ink="#22282b",
+    soft="#5f686b",
+    line="#d9d5c9",
+    cloth="#3f6b5c",
+    shade="#386253",
+    rim="#2f5347",
+    plate="#fbfaf6",
+    score="#2f5347",
+    gold="#c98a1b",
+    miss="#b3402e",
+)
+_DARK = _Palette(
+    paper="#191d1c",
+    ink="#ece9e0",
+    soft="#aeb5b0",
+    line="#3d4643",
+    cloth="#2b4c40",
+    shade="#264438",
+    rim="#1f382f",
+    plate="#232928",
+    score="#8fcab0",
+    gold="#e0a53a",
+    miss="#e2725f",
+)
 
 
 class _Drawing:
     """One picture."""
 
-    def __init__(self, table: TableView, names: list[str], four_colours: bool) -> None:
+    def __init__(self, table: TableView, names: list[str], four_colours: bool, dark: bool) -> None:
         self.table = table
         self.names = names
         self.pack: Pack = table.rules.pack
         self.colours = colours(self.pack, four_colours)
+        self.tone = _DARK if dark else _LIGHT
         self.open = table.looker is None
         rows = table.rules.players if self.open else 0
         self.height = _TOP + _CLOTH + (rows * 50 + 14 if self.open else 124)
@@ -97,8 +145,9 @@ class _Drawing:
         size = "" if fills_page else f'width="{WIDTH}" height="{self.height}" '
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {self.height}" '
-            f'{size}role="img" aria-label="{self._said()}" font-family="{_FONT}" fill="{_INK}">'
-            f'<rect width="{WIDTH}" height="{self.height}" rx="14" fill="{_PAPER}"/>'
+            f'{size}role="img" aria-label="{self._said()}" font-family="{_FONT}" '
+            f'fill="{self.tone.ink}">'
+            f'<rect width="{WIDTH}" height="{self.height}" rx="14" fill="{self.tone.paper}"/>'
             f"{''.join(parts)}</svg>"
         )
 
@@ -118,32 +167,33 @@ class _Drawing:
         part = f"{table.where} · {table.part}"
         if table.balance is not None:
             part += f" · {table.balance}"
-        yield _words(28, 56, part, 14, fill=_SOFT)
+        yield _words(28, 56, part, 14, fill=self.tone.soft)
         right = WIDTH - 28
         if table.turned is not None:
             yield self._card(table.turned, right - 38, 10, 38, 52)
             right -= 52
         special = {"NT": "no trumps", "?": "not yet known"}
         known = special.get(table.trump)
-        yield _words(right, 30, "trump", 12, fill=_SOFT, anchor="end")
+        yield _words(right, 30, "trump", 12, fill=self.tone.soft, anchor="end")
         if known is not None:
             yield _words(right, 52, known, 17, "bold", anchor="end")
             return
         word = suit_name(table.trump, self.pack).partition("\u00a0")[0]
         colour = self.colours[self.pack.suits.index(table.trump)]
         yield _words(right - 26, 52, word, 17, "bold", anchor="end")
-        yield self._suit(table.trump, right - 9, 46, 18, colour)
+        legible = self.tone.ink if colour == _LIGHT.ink else colour  # black suits, on dark paper
+        yield self._suit(table.trump, right - 9, 46, 18, legible)
 
     # ------------------------------------------------------------------ cloth
 
     def _cloth(self) -> Iterator[str]:
         middle = _TOP + _CLOTH / 2
         yield (
-            f'<ellipse cx="{WIDTH / 2}" cy="{middle}" rx="398" ry="196" fill="{_GREEN}" '
-            f'stroke="{_RIM}" stroke-width="9"/>'
+            f'<ellipse cx="{WIDTH / 2}" cy="{middle}" rx="398" ry="196" fill="{self.tone.cloth}" '
+            f'stroke="{self.tone.rim}" stroke-width="9"/>'
         )
         if self.table.trump not in ("NT", "?"):
-            yield self._suit(self.table.trump, WIDTH / 2, middle, 96, _SHADE)
+            yield self._suit(self.table.trump, WIDTH / 2, middle, 96, self.tone.shade)
         for seat in range(self.table.rules.players):
             yield from self._plate(seat)
         yield from self._trick()
@@ -162,19 +212,23 @@ class _Drawing:
         acts = seat == table.actor
         yield (
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{_PLATE_WIDTH}" height="{_PLATE_HEIGHT}" '
-            f'rx="10" fill="{_PLATE}" stroke="{_GOLD if acts else _LINE}" '
+            f'rx="10" fill="{self.tone.plate}" '
+            f'stroke="{self.tone.gold if acts else self.tone.line}" '
             f'stroke-width="{4 if acts else 1.5}"/>'
         )
         score = f"{table.scores[seat]}".replace("-", "−")
         right = x + _PLATE_WIDTH - 12
         name = _clipped(self.names[seat], _PLATE_WIDTH - 34 - 10 * len(score), 15)
         yield _words(x + 12, y + 23, name, 15, "bold")
-        yield _words(right, y + 23, score, 15, "bold", fill=_RIM, anchor="end")
+        yield _words(right, y + 23, score, 15, "bold", fill=self.tone.score, anchor="end")
         bid, won = table.bids[seat], table.tricks_won[seat]
         told = "no bid yet" if bid is None else f"bid {bid} · won {won}"
-        yield _words(x + 12, y + 42, told, 13, fill=_SOFT if bid is None else _INK)
+        yield _words(
+            x + 12, y + 42, told, 13, fill=self.tone.soft if bid is None else self.tone.ink
+        )
         if seat == table.dealer:
-            yield f'<circle cx="{right - 9:.1f}" cy="{y + 37:.1f}" r="8.5" fill="{_RIM}"/>'
+            badge = self.tone.rim
+            yield f'<circle cx="{right - 9:.1f}" cy="{y + 37:.1f}" r="8.5" fill="{badge}"/>'
             yield _words(right - 9, y + 41, "D", 11, "bold", fill="#fff", anchor="middle")
         yield from self._pips(x + 12, y + 54, bid, won)
 
@@ -184,8 +238,8 @@ class _Drawing:
         step = min(12.5, (_PLATE_WIDTH - 34) / max(count - 1, 1))
         for place in range(count):
             over = bid is not None and place >= bid
-            fill = (_MISS if over else _GOLD) if place < won else "none"
-            edge = _MISS if over else _GOLD if place < won else _SOFT
+            fill = (self.tone.miss if over else self.tone.gold) if place < won else "none"
+            edge = self.tone.miss if over else self.tone.gold if place < won else self.tone.soft
             yield (
                 f'<circle cx="{x + 5 + place * step:.1f}" cy="{y:.1f}" r="4.2" fill="{fill}" '
                 f'stroke="{edge}" stroke-width="1.4"/>'
@@ -204,11 +258,11 @@ class _Drawing:
             across, down = self._place(seat)
             x, y = WIDTH / 2 + across * 205 - 27, _TOP + _CLOTH / 2 + down * 96 - 38
             wins = seat == table.winning and bool(table.trick)
-            yield self._card(card, x, y, 54, 76, _GOLD if wins else None)
+            yield self._card(card, x, y, 54, 76, self.tone.gold if wins else None)
             if place == 0 and table.trick:
                 yield (
                     f'<rect x="{x + 8:.1f}" y="{y + 66:.1f}" width="38" height="16" rx="8" '
-                    f'fill="{_RIM}"/>'
+                    f'fill="{self.tone.rim}"/>'
                 )
                 yield _words(x + 27, y + 78, "led", 11, "bold", fill="#fff", anchor="middle")
 
@@ -224,7 +278,9 @@ class _Drawing:
         assert looker is not None
         cards = as_held(self.table.hands.get(looker, ()), self.table.trump, self.pack)
         if self.table.bidding and self.table.blind:
-            yield _words(WIDTH / 2, top + 62, "own card not seen", 14, fill=_SOFT, anchor="middle")
+            yield _words(
+                WIDTH / 2, top + 62, "own card not seen", 14, fill=self.tone.soft, anchor="middle"
+            )
             return
         step = min(62.0, (WIDTH - 56 - 60) / max(len(cards) - 1, 1))
         start = (WIDTH - step * (len(cards) - 1) - 60) / 2
@@ -244,7 +300,7 @@ class _Drawing:
         colour = self.colours[number - 1]
         return (
             f'<rect x="{x:.1f}" y="{y:.1f}" width="36" height="42" rx="5" fill="#fff" '
-            f'stroke="{_EMPTY}" stroke-width="1.2"/>'
+            f'stroke="{_EDGE}" stroke-width="1.2"/>'
             + self._rank(rank, x + 13, y + 18, 15, colour)
             + self._suit(card[1], x + 13, y + 30, 13, colour)
         )
@@ -267,7 +323,7 @@ class _Drawing:
         small, big = width * 0.33, width * 0.5
         return (
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" '
-            f'rx="{width * 0.11:.1f}" fill="#fff" stroke="{edge or _EMPTY}" '
+            f'rx="{width * 0.11:.1f}" fill="#fff" stroke="{edge or _EDGE}" '
             f'stroke-width="{4 if edge else 1.2}"/>'
             + self._rank(rank, x + width * 0.25, y + height * 0.26, width * 0.36, colour)
             + self._suit(card[1], x + width * 0.25, y + height * 0.43, small * 0.8, colour)
@@ -291,14 +347,15 @@ def _words(
     text: str,
     size: float,
     weight: str = "normal",
-    fill: str = _INK,
+    fill: str | None = None,
     anchor: str = "start",
     tight: bool = False,
 ) -> str:
+    colour = "" if fill is None else f'fill="{fill}" '  # the picture's own ink
     spacing = f' letter-spacing="{-size * 0.11:.1f}"' if tight else ""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:.1f}" font-weight="{weight}" '
-        f'fill="{fill}" text-anchor="{anchor}"{spacing}>{_text(text)}</text>'
+        f'{colour}text-anchor="{anchor}"{spacing}>{_text(text)}</text>'
     )
 
 

@@ -15,6 +15,7 @@ import pytest
 from ohhell_env import Game, Rules, oh_hell_v0
 from ohhell_env.envs.gymnasium_env import OhHellGymnasiumEnv
 from ohhell_env.errors import OhHellError, RulesError
+from ohhell_env.pictures import svg as svg_module
 from ohhell_env.pictures.faces import as_held, colours, face, shape, suit_name
 from ohhell_env.pictures.frame import pixels, png
 from ohhell_env.pictures.svg import WIDTH, table_svg
@@ -70,6 +71,34 @@ def test_every_variant_can_be_drawn(name: str, players: int) -> None:
             hidden = rules.bidding.order == "simultaneous" and game.phase == 0 and other != seat
             if bid is not None and not (hidden and seat is not None):
                 assert f"bid {bid} · won {game.tricks_won[other]}" in words
+
+
+def luminance(colour: str) -> float:
+    """Returns the relative luminance of a colour, as WCAG 2 defines it."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("tone", [svg_module._LIGHT, svg_module._DARK], ids=["light", "dark"])
+def test_words_stand_out_from_what_they_stand_on(tone: svg_module._Palette) -> None:
+    for words, ground in itertools.product(
+        (tone.ink, tone.soft, tone.score), (tone.paper, tone.plate)
+    ):
+        low, high = sorted((luminance(words), luminance(ground)))
+        assert (high + 0.05) / (low + 0.05) >= 4.5, (words, ground)
+
+
+@pytest.mark.parametrize("seat", [None, 1])
+@pytest.mark.parametrize("suit", "CDHS")
+def test_a_dark_picture_shows_the_same_words(seat: int | None, suit: str) -> None:
+    rules = Rules(players=4).replace(**{"trump.method": "fixed", "trump.suit": suit})
+    game = Game(rules, seed=3)
+    light, dark = table_svg(game, seat), table_svg(game, seat, dark=True)
+    assert texts(light) == texts(dark) and light != dark
+    assert svg_module._LIGHT.paper not in dark and svg_module._DARK.paper not in light
 
 
 @pytest.mark.parametrize("players", range(2, 9))
