@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import itertools
 import re
 import shlex
 import shutil
@@ -67,12 +69,38 @@ def command_lines(text: str) -> list[list[str]]:
     return lines
 
 
+def examples(text: str) -> list[tuple[str, str | None]]:
+    """Returns the examples in Python, each with the output shown right below it, or None.
+
+    The output is a block of the language ``text`` with nothing but an empty line between the two.
+    """
+    found = list(_FENCE.finditer(text))
+    outputs = {
+        before.end(): after[2]
+        for before, after in itertools.pairwise(found)
+        if after[1] == "text" and not text[before.end() : after.start()].strip()
+    }
+    return [(each[2], outputs.get(each.end())) for each in found if each[1] == "python"]
+
+
 def play(page: str, names: Names) -> None:
-    """Runs the examples of a page in Python, one after the other, up to those left to others."""
-    for number, code in enumerate(blocks(text_of(page), "python"), 1):
+    """Runs the examples of a page in Python, one after the other, up to those left to others.
+
+    What is printed must be the output that the page shows, where it shows one.
+    """
+    for number, (code, output) in enumerate(examples(text_of(page)), 1):
         if page in LEFT_TO and LEFT_TO[page].beginning in code:
             return
-        exec(compile(code, f"{page}, example {number}", "exec", dont_inherit=True), names)
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec(compile(code, f"{page}, example {number}", "exec", dont_inherit=True), names)
+        print(printed.getvalue(), end="")
+        if output is not None:
+            assert without_padding(printed.getvalue()) == without_padding(output)
+
+
+def without_padding(text: str) -> list[str]:
+    """Returns the lines of an output without blanks at their ends."""
+    return [line.rstrip() for line in text.rstrip().splitlines()]
 
 
 class Others(NamedTuple):
