@@ -137,8 +137,7 @@ class OhHellEnv(MultiAgentEnv):
         agent = table.agent_selection
         if list(action_dict) != [agent]:
             raise IllegalActionError(
-                f"step(): only {agent!r} is to act, got actions for "
-                f"{shown(list(action_dict))}"
+                f"step(): only {agent!r} is to act, got actions for {shown(list(action_dict))}"
             )
         self._wrapped.step(action_dict[agent])
         over = not table.playing

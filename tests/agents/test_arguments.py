@@ -125,7 +125,7 @@ def test_a_mask_holds_zeros_and_ones(name: str, value: float) -> None:
 def test_shapes_are_checked_before_anything_is_asked(shape: tuple[int, ...]) -> None:
     wrong = np.ones(shape, np.int8)
     for views in ((wrong, np.ones((1, 70), np.int8)), (np.ones((1, 70), np.int8), wrong)):
-        with pytest.raises(IllegalActionError, match="expected .*, got shapes"):
+        with pytest.raises(IllegalActionError, match="got shapes"):
             RandomAgent(seed=1).act_batch(*views)
 
 
@@ -202,7 +202,7 @@ def test_load_wants_a_path(load: Any, path: Any) -> None:
 @pytest.mark.parametrize("path", ["nowhere", "x" * 5000, "\ud800", Path("no/where.json")])
 @pytest.mark.parametrize("load", LOADERS)
 def test_load_wants_a_file_that_is_there(load: Any, path: Any) -> None:
-    with pytest.raises(CheckpointError, match=r"No such file|name too long|not a possible file name"):
+    with pytest.raises(CheckpointError, match=r"No such file|too long|not a possible file name"):
         load(path)
 
 

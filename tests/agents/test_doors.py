@@ -140,7 +140,7 @@ def test_observations_of_other_rules_are_refused() -> None:
 
 def test_shapes_are_checked() -> None:
     masks = np.ones((3, 70), np.int8)
-    with pytest.raises(IllegalActionError, match="expected .*, got shapes"):
+    with pytest.raises(IllegalActionError, match="got shapes"):
         RandomAgent(seed=1).act_batch(masks[:2], masks)
 
 
