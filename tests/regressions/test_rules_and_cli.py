@@ -18,7 +18,7 @@ from ohhell_env.rules.explain import explain
 
 def test_scores_that_the_engine_cannot_hold_are_refused() -> None:
     off = {"miss_per_trick": 0, "miss_per_diff_sq": 10_000, "miss_per_diff_tri": 10_000}
-    with pytest.raises(RulesError, match="more than a score can hold"):
+    with pytest.raises(RulesError, match="exceed the largest possible score"):
         Rules.from_dict(
             {
                 "players": 2,
