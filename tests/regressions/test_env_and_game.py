@@ -265,7 +265,7 @@ def test_an_unsigned_action_is_told_as_it_was_given() -> None:
 
 @pytest.mark.parametrize("count", [MAX_TABLES + 1, 10**30, 0])
 def test_the_tables_of_a_batch_have_a_bound(count: int) -> None:
-    with pytest.raises(RulesError, match=f"to {MAX_TABLES} is wanted"):
+    with pytest.raises(RulesError, match=f"whole number from 1 to {MAX_TABLES}, got"):
         BatchedOhHell(count, "oh_hell", seed=1)
 
 
@@ -287,7 +287,7 @@ def test_an_object_that_fails_as_a_number_is_none() -> None:
 
 def test_a_card_twice_in_one_hand_is_told_so() -> None:
     game = Game("oh_hell", seed=1)
-    with pytest.raises(RulesError, match=r"hands\[0\]: QH is in it twice"):
+    with pytest.raises(RulesError, match=r"hands\[0\] has QH twice"):
         game.reset(hands=[["QH", "QH"], ["2C", "3C"], ["4C", "5C"], ["6C", "7C"]])
     with pytest.raises(RulesError, match="QH is in hands 0 and 3"):
         game.reset(hands=[["QH", "AH"], ["2C", "3C"], ["4C", "5C"], ["6C", "QH"]])
