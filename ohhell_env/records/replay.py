@@ -281,7 +281,7 @@ def _make_bids(checked: Checked, deal: dict[str, Any], number: int) -> None:
         where = Place(number, f"bid {place + 1}")
         seat, bid = _sequence(item, 2, where)
         if game.phase is not Phase.BID:
-            raise ReplayError(where, f"all {game.players} seats have already bid")
+            raise ReplayError(where, f"all {game.players} seats have bid already")
         _turn(game, seat, where)
         where = where._replace(seat=seat)
         _act(checked, BID_BASE + _whole(bid, 0, game.hand_size, where), where)
