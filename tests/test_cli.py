@@ -52,7 +52,7 @@ def test_changes_settings(capsys: Output) -> None:
     args = ["rules", "oh_hell", "--set", "bidding.hook=none", "--set", "bidding.order=simultaneous"]
     assert cli.main(args) == 0
     out = capsys.readouterr().out
-    assert "all bid at once" in out
+    assert "all players bid at once" in out
     assert "no hook" in out
 
 

@@ -109,15 +109,15 @@ class Scoring:
     exact_per_trick: int = 1
     """Added for each trick won with a made bid."""
     exact_per_trick_sq: int = 0
-    """Times the square of the tricks won, added to a made bid."""
+    """Added to a made bid, times the square of the tricks won."""
     miss_per_trick: int = 1
     """Points for each trick won with a missed bid."""
     miss_per_diff: int = 0
     """Subtracted for each trick over or under the bid."""
     miss_per_diff_sq: int = 0
-    """Times the square of the tricks over or under the bid, subtracted."""
+    """Subtracted, times the square of the tricks over or under the bid."""
     miss_per_diff_tri: int = 0
-    """Times 1 + 2 + ... + the number of tricks over or under the bid, subtracted."""
+    """Subtracted, times 1 + 2 + ... up to the number of tricks over or under the bid."""
     miss_constant: int = 0
     """Subtracted from any missed bid."""
     nil_made: NilScore | None = None

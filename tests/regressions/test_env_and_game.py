@@ -196,7 +196,7 @@ def test_a_single_deal_late_in_the_schedule_has_a_record() -> None:
 
 @pytest.mark.parametrize("number", [-1, 2, "x", 1.5, None, True])
 def test_a_table_that_is_not_in_the_batch_is_refused(number: Any) -> None:
-    with pytest.raises(RulesError, match="from 0 to 1"):
+    with pytest.raises(RulesError, match="table must be 0 to 1"):
         batch(2).game(number)
 
 
