@@ -3,8 +3,9 @@
 >>> from ohhell_env import Rules, oh_hell_v0
 >>> env = oh_hell_v0.env(rules=Rules.preset("nomination_whist"), episode="deal")
 
-What is heavy (the engine, PettingZoo) is imported when it is first asked for; Gymnasium at once, to
-register ``ohhell/OhHell-v0``. PettingZoo's registry gets ``ohhell/oh_hell-v0`` when it is imported.
+The engine and PettingZoo take long to import, so they are imported on first use. Gymnasium is
+imported at once, to register ``ohhell/OhHell-v0``. PettingZoo's registry gets ``ohhell/oh_hell-v0``
+when that registry is imported.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def _draw(shown: Any) -> str:
 draw_with(_draw)
 
 _CLASSES = {"BatchedOhHell": "envs.batched", "Game": "game", "Rules": "rules"}
-"""Public classes by the module that they come from."""
+"""The module of each public class."""
 _MODULES = ("errors", "oh_hell_v0")
 
 

@@ -1,4 +1,4 @@
-"""``python -m ohhell_env``: the same program as the command ``ohhell``."""
+"""``python -m ohhell_env``: the command ``ohhell``."""
 
 from __future__ import annotations
 

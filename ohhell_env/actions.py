@@ -1,10 +1,10 @@
 """Action codes: one number for every card, bid and trump suit, the same under all rules.
 
-Cards are their own numbers (0 to 59), a bid of b is ``60 + b``. Codes 87 to 91 are kept for naming
-trumps (four suits and no-trump), which no rules ask for yet.
+A card is its own number (0 to 59), and a bid of b is ``60 + b``. Codes 87 to 91 are reserved for
+naming trumps (four suits and no-trump), which no rules use yet.
 """
 
-# Reads what users hand over: types are checked here, not believed.
+# Reads input from users: the code checks types at run time.
 # pyright: reportUnnecessaryIsInstance=false
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ Action = int
 BID_BASE = NUM_CARD_CODES
 """Action code of a bid of nil."""
 TRUMP_BASE = BID_BASE + MAX_HAND_SIZE + 1
-"""Action code of naming the first suit as trumps; reserved, no rules use it yet."""
+"""Action code of naming the first suit trump; reserved, no rules use it yet."""
 _MOST_SUITS = 4
 NUM_ACTIONS = TRUMP_BASE + _MOST_SUITS + 1
 """Number of action codes, 92: the size of the universal action space."""
 
 
 def card_action(card: str, pack: Pack = STANDARD_PACK) -> Action:
-    """Returns the action of playing a named card, written as ``parse_card`` reads it.
+    """Returns the action of playing a named card, in any form that ``parse_card`` accepts.
 
     >>> card_action("TH"), card_action("10♥")
     (34, 34)
 
     Raises:
-        NotationError: The text names no card of the pack.
+        NotationError: The text is not a card of the pack.
     """
     return parse_card(card, pack)
 
@@ -49,7 +49,9 @@ def bid_action(bid: int) -> Action:
     """
     number = whole_number(bid)
     if number is None or not 0 <= number <= MAX_HAND_SIZE:
-        raise NotationError(f"a bid is a whole number from 0 to {MAX_HAND_SIZE}, got {shown(bid)}")
+        raise NotationError(
+            f"bid must be a whole number from 0 to {MAX_HAND_SIZE}, got {shown(bid)}"
+        )
     return BID_BASE + number
 
 
@@ -60,26 +62,28 @@ def trump_action(suit: str, pack: Pack = STANDARD_PACK) -> Action:
     (89, 91)
 
     Raises:
-        NotationError: Neither a suit of the pack nor "NT".
+        NotationError: The text is neither a suit of the pack nor "NT".
     """
     name = suit.strip().upper() if isinstance(suit, str) else ""
     if name == "NT":
         return TRUMP_BASE + _MOST_SUITS
     if name not in pack.suits:
-        raise NotationError(f"{shown(suit)} is no trump suit; allowed: {', '.join(pack.suits)}, NT")
+        raise NotationError(
+            f"{shown(suit)} is not a trump suit; allowed: {', '.join(pack.suits)}, NT"
+        )
     return TRUMP_BASE + pack.suits.index(name)
 
 
 def action_name(action: Action, pack: Pack = STANDARD_PACK) -> str:
-    """Returns an action in words: a card's name, "bid 3" or "trump H".
+    """Returns the name of an action: a card's name, "bid 3" or "trump H".
 
     Raises:
-        NotationError: The number is no action.
+        NotationError: The number is not an action code.
     """
     number = whole_number(action)
     if number is None or not 0 <= number < NUM_ACTIONS:
         raise NotationError(
-            f"an action is a number from 0 to {NUM_ACTIONS - 1}, got {shown(action)}"
+            f"action must be a whole number from 0 to {NUM_ACTIONS - 1}, got {shown(action)}"
         )
     if number >= TRUMP_BASE:
         return f"trump {_trump_name(number - TRUMP_BASE, pack)}"
@@ -95,9 +99,9 @@ def _trump_name(place: int, pack: Pack) -> str:
 
 
 def whole_number(value: Any) -> int | None:
-    """Returns a whole number of any integer type (NumPy's and torch's too), else None.
+    """Returns a whole number of any integer type (also NumPy's and torch's), else None.
 
-    Booleans, floats and text are no whole numbers, nor is what fails when it is asked.
+    Booleans, floats, text, and objects that raise on conversion give None.
     """
     if type(value) is int:
         return value

@@ -1,11 +1,11 @@
-"""``Asker``: the one place where players are asked, whatever their form and whoever asks them.
+"""``Asker``: the single place that asks players for decisions, in any form and for any purpose.
 
-Environments (their opponents), tournaments (their entrants) and exact solutions all have players
-decide, and all must hold to the same: a player gets arrays of its own, which it may write to and
-keep; its answers are believed only after a check against something that it was never handed.
+Environments (their opponents), tournaments (their entrants) and exact solutions all follow the same
+rules: a player gets arrays of its own, which it may change and keep, and its answers are checked
+against data that it never had.
 """
 
-# Asks what users hand over; types are checked here, not believed.
+# Calls players from users: the code checks types at run time.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ Views = NDArray[np.int8]
 Actions = NDArray[np.int64]
 """Action codes (B,)."""
 Words = NDArray[np.uint64]
-"""The chance of each decision (B,)."""
+"""The random number of each decision (B,)."""
 
 _LARGEST = 2**62
 
 
 class Asker:
-    """A player and how it is asked: one question at a time or many, with chance or without.
+    """A player and its way of being asked: singly or in batches, with random numbers or without.
 
-    How it wants to be asked is read here once, since its attributes may be code of its own.
+    The player's attributes are read only once, because they may run code of its own.
 
     Args:
         player: An object with ``act_batch``, or with ``act`` alone.
-        deterministic: Whether it is to take its best action where it weighs them.
+        deterministic: Whether it takes its best action, if it rates actions.
     """
 
     def __init__(self, player: Any, deterministic: bool = True) -> None:
@@ -46,16 +46,16 @@ class Asker:
         self.deterministic = deterministic
         layout: Any = getattr(player, "layout_name", "default")
         self.layout_name: str = layout if isinstance(layout, str) else "default"
-        """The layout of the observations that it wants; not checked."""
+        """The layout of its observations; not checked."""
         fingerprint: Any = getattr(player, "fingerprint", "")
         self.fingerprint: str = fingerprint if isinstance(fingerprint, str) else ""
         self.needs_seat: bool = getattr(player, "needs_seat", False) is True
-        """Whether it must be told its seat before each decision."""
+        """Whether it needs to know its seat before each decision."""
         self._act_batch: Any = getattr(player, "act_batch", None)
         wants_one = getattr(player, "one_by_one", False) is True
         self.one_by_one: bool = self._act_batch is None or wants_one or self.needs_seat
-        # "words", the chance of each decision, and "info" are offered to those who take them:
-        # players of other people's have the shortest signature that does.
+        # "words", the random numbers, and "info" go only to players that accept them: players from
+        # users may have the shortest signature that works.
         self._takes_words = self._act_batch is not None and _takes_words(self._act_batch)
         self._takes_info = self._act_batch is not None or _takes_info(getattr(player, "act", None))
 
@@ -67,15 +67,16 @@ class Asker:
         seats: NDArray[np.integer[Any]] | None = None,
         rules: Rules | None = None,
     ) -> Any:
-        """Returns what the player answers, unchecked: it may be anything.
+        """Returns the player's answers, unchecked: they may be anything.
 
         Args:
-            views: int8 (B, L), the player's own from now on: never what answers are checked
-                against.
-            masks: int8 (B, A), as ``views``.
-            words: uint64 (B,), the chance of each decision, as ``views``; None: the player's own.
-            seats: (B,), the seats that decide; None: the player knows its seat.
-            rules: The rules; wanted with ``seats``.
+            views: int8 (B, L). The player may keep and change the array, so never check answers
+                against it.
+            masks: int8 (B, A), like ``views``.
+            words: uint64 (B,), the random number of each decision, like ``views``; None: the player
+                draws its own.
+            seats: (B,), the seats to act; None: the player knows its seat.
+            rules: The rules; needed with ``seats``.
         """
         if not self.one_by_one:
             return self._ask_batch(views, masks, words)
@@ -92,22 +93,22 @@ class Asker:
         return answers
 
     def padded_answers(self, views: Views, masks: Views, words: Words, size: int) -> Actions:
-        """Returns answers to a question of always the same size, not checked to be legal.
+        """Returns answers to a batch of fixed size, not checked for legality.
 
-        A matrix product of a network depends on how many rows it has, so what is missing is filled
-        up with copies of the first row.
+        The rounding of a network's matrix product depends on its number of rows, so copies of the
+        first row fill up the batch.
 
         Args:
-            views: int8 (B, L), unchanged by this: the player gets copies.
-            masks: int8 (B, A), as ``views``.
-            words: uint64 (B,), as ``views``.
-            size: Rows of the question, B or more.
+            views: int8 (B, L), unchanged: the player gets copies.
+            masks: int8 (B, A), like ``views``.
+            words: uint64 (B,), like ``views``.
+            size: Rows of the batch, B or more.
 
         Returns:
             int64 (B,).
 
         Raises:
-            TypeError: The answers are no whole numbers, or more or fewer than the questions.
+            TypeError: The answers are not whole numbers, or their number is wrong.
         """
         rows = np.arange(size)
         rows[len(views) :] = 0
@@ -118,17 +119,17 @@ class Asker:
         return answers.astype(np.int64)[: len(views)]
 
     def legal_answers(self, views: Views, masks: Views) -> Actions:
-        """Returns what the player does in some positions, by its own chance.
+        """Returns the player's actions in some positions, with its own random numbers.
 
         Args:
             views: int8 (B, L), observations of the seats to act; the player gets copies.
-            masks: int8 (B, A), action masks; as ``views``.
+            masks: int8 (B, A), action masks, like ``views``.
 
         Returns:
             int64 (B,), a legal action code for each position.
 
         Raises:
-            IllegalActionError: It answers something else.
+            IllegalActionError: An answer is not legal, or the number of answers is wrong.
         """
         count = len(masks)
         answers = self.answers(views.copy(), masks.copy())
@@ -136,7 +137,7 @@ class Asker:
         if actions is None or len(actions) != count:
             raise IllegalActionError(
                 f"player {shown(called(self.player))} answered {shown(answers)}; {count} questions "
-                f"want {count} whole numbers"
+                f"need {count} whole numbers"
             )
         legal = are_legal(actions, masks)
         if not legal.all():
@@ -148,7 +149,7 @@ class Asker:
         return actions
 
     def _ask_batch(self, views: Views, masks: Views, words: Words | None) -> Any:
-        # True is what everybody takes for granted, and some take no such argument.
+        # True is the default, and some players have no such argument.
         how = () if self.deterministic else (False,)
         if words is not None and self._takes_words:
             return self._act_batch(views, masks, *how, words=words)
@@ -163,27 +164,27 @@ class Asker:
 
 
 def as_actions(answers: Any) -> Actions | None:
-    """Returns answers as action codes, -1 for each that is no whole number; None for no list."""
+    """Returns answers as action codes, -1 for invalid ones; None if they are not a list."""
     if isinstance(answers, np.ndarray):
         array = cast("NDArray[Any]", answers)
         if array.ndim == 1 and array.dtype.kind in "iu":
             return array.astype(np.int64)
     try:
         numbers = [whole_number(answer) for answer in answers]
-    except TypeError:  # one number for all questions, or none at all
+    except TypeError:  # a single number, or no answer at all
         return None
     right = [-1 if number is None or abs(number) > _LARGEST else number for number in numbers]
     return np.array(right, np.int64)
 
 
 def are_legal(actions: Actions, masks: Views) -> NDArray[np.bool_]:
-    """Returns which actions (B,) are legal by their masks (B, A)."""
+    """Returns whether each action (B,) is legal by its mask (B, A)."""
     inside = (actions >= 0) & (actions < masks.shape[1])
     return inside & (masks[np.arange(len(masks)), np.where(inside, actions, 0)] != 0)
 
 
 def shown_answer(answer: Any) -> str:
-    """Returns an answer as it is shown in an error: a number of NumPy's as a number."""
+    """Returns an answer as text for an error; NumPy's numbers as plain numbers."""
     return shown(cast("Any", answer).item() if isinstance(answer, np.generic) else answer)
 
 

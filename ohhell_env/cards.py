@@ -1,15 +1,15 @@
 """Cards and packs: numbering, names, and the pack as an axis of the rules.
 
 A card is the number ``suit * 13 + rank``, where ``suit`` and ``rank`` count through ``Pack.suits``
-and ``Pack.ranks`` (low to high). With the standard pack 0 is the two of clubs and 51 the ace of
-spades. A removed card leaves a gap: the others keep their numbers. Numbers 52 to 59 are kept for
-cards outside the suits (Wizards and Jesters).
+and ``Pack.ranks`` (low to high). In the standard pack, 0 is the two of clubs and 51 the ace of
+spades. A removed card leaves a gap: the others keep their numbers. Numbers 52 to 59 are reserved
+for cards outside the suits (Wizards and Jesters).
 
-A card is written as rank, then suit: ``"TH"`` is the ten of hearts. ``parse_card`` also reads
-``"10H"``, ``"th"`` and ``"T♥"``.
+The name of a card is its rank, then its suit: ``"TH"`` is the ten of hearts. ``parse_card`` also
+accepts ``"10H"``, ``"th"`` and ``"T♥"``.
 """
 
-# Reads what users hand over: types are checked here, not believed.
+# Reads input from users: the code checks types at run time.
 # pyright: reportUnnecessaryIsInstance=false
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Pack:
     ranks: tuple[str, ...] = STANDARD_RANKS
     """One letter per rank from low to high, up to thirteen of them."""
     removed: tuple[str, ...] = ()
-    """Names of cards taken out of the pack, known to everybody."""
+    """Names of cards removed from the pack; all players know them."""
     specials: Literal["none"] = "none"
     """Cards outside the suits; none yet."""
 
@@ -60,7 +60,7 @@ class Pack:
         numbers = [_read_removed(self, name) for name in self.removed]
         twice = next((card for card in numbers if numbers.count(card) > 1), None)
         if twice is not None:
-            raise RulesError(f"pack.removed: {card_name(twice, self)} is named twice")
+            raise RulesError(f"pack.removed lists {card_name(twice, self)} twice")
         ordered = tuple(card_name(card, self) for card in sorted(numbers))
         object.__setattr__(self, "removed", ordered)
 
@@ -77,7 +77,7 @@ class Pack:
 
     @property
     def size(self) -> int:
-        """How many cards the pack has."""
+        """The number of cards in the pack."""
         return len(self.suits) * len(self.ranks) - len(self.removed)
 
 
@@ -93,7 +93,7 @@ def _check_letters(where: str, letters: tuple[str, ...], most: int) -> None:
                 f"{where}: each must be one capital letter or digit, got {shown(letter)}"
             )
     if len(set(letters)) != len(letters):
-        raise RulesError(f"{where}: every letter may stand once, got {letters!r}")
+        raise RulesError(f"{where}: letters must not repeat, got {letters!r}")
 
 
 def _read_removed(pack: Pack, name: str) -> Card:
@@ -123,22 +123,22 @@ def card_name(card: Card, pack: Pack = STANDARD_PACK) -> str:
     'TH'
 
     Raises:
-        NotationError: The number is no card of the (unstripped) pack.
+        NotationError: The number is not a card of the pack before removals.
     """
     try:
         suit, rank = divmod(operator.index(card), RANKS_PER_SUIT)
     except TypeError:
-        raise NotationError(f"a card's number is wanted, got {shown(card)}") from None
+        raise NotationError(f"card must be a card's number, got {shown(card)}") from None
     if not (0 <= suit < len(pack.suits) and 0 <= rank < len(pack.ranks)):
         raise NotationError(f"card number {shown(card)} is not in the pack {_spell(pack)}")
     return pack.ranks[rank] + pack.suits[suit]
 
 
 def parse_card(text: str, pack: Pack = STANDARD_PACK) -> Card:
-    """Returns the number of a named card, the rank before the suit.
+    """Returns the number of a named card, rank before suit.
 
-    Small letters, 10 for T, and the symbols of the suits (♣ ♦ ♥ ♠, filled or not) are read too.
-    The symbols stand for suits of the standard pack; the Spanish C is a suit of its own.
+    It also accepts lower-case letters, 10 for T, and suit symbols (♣ ♦ ♥ ♠, filled or not). The
+    symbols mean suits of the standard pack; the Spanish C is a different suit.
 
     >>> parse_card("TH"), parse_card("as")
     (34, 51)
@@ -146,7 +146,7 @@ def parse_card(text: str, pack: Pack = STANDARD_PACK) -> Card:
     (34, 34, 34)
 
     Raises:
-        NotationError: The text names no card of the (unstripped) pack.
+        NotationError: The text is not a card of the pack before removals.
     """
     name = _letters(text, pack) if isinstance(text, str) else ""
     if len(name) != 2 or name[0] not in pack.ranks or name[1] not in pack.suits:
@@ -159,24 +159,24 @@ def parse_card(text: str, pack: Pack = STANDARD_PACK) -> Card:
 
 _SYMBOLS = dict(zip("♣♧♦♢♥♡♠♤", "CCDDHHSS", strict=True))
 _EMOJI = "\N{VARIATION SELECTOR-16}"
-"""Telephones put it behind a suit's symbol, to have it in colour."""
+"""Phones append it to a suit symbol to show it in colour."""
 _LONGEST_NAME = 16
-"""A longer text is no card, whatever it is."""
+"""A longer text cannot be a card."""
 
 
 def _letters(text: str, pack: Pack) -> str:
-    """Returns a card's name in two capital letters, where it is written in another way."""
+    """Returns a card's name in two capital letters, given in another form."""
     name = text.strip() if len(text) <= _LONGEST_NAME else ""
     name = name.removesuffix(_EMOJI)
     if name[-1:] in _SYMBOLS and set(pack.suits) <= set(STANDARD_SUITS):
         name = name[:-1] + _SYMBOLS[name[-1]]
     if len(name) == 3 and name.startswith("10"):
         name = "T" + name[2]
-    return name.upper() if name.isascii() else ""  # some foreign letters have plain capitals
+    return name.upper() if name.isascii() else ""  # some non-ASCII letters have ASCII capitals
 
 
 def plain_name(text: str, pack: Pack = STANDARD_PACK) -> str:
-    """Returns the name of a card as ``card_name`` writes it; what is no card stays as it is.
+    """Returns the standard name of a card; any other text stays unchanged.
 
     >>> plain_name("10♥"), plain_name("trump")
     ('TH', 'trump')

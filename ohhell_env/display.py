@@ -1,7 +1,7 @@
-"""How a game or a record shows itself in a notebook.
+"""Display of games and records in notebooks.
 
-Drawings are made two layers above (``pictures/html.py``), and need games themselves. So they are
-handed down: ``ohhell_env/__init__.py`` says here who draws.
+The drawing code is two layers above (``pictures/html.py``) and itself needs games. So
+``ohhell_env/__init__.py`` registers the drawing function here.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ _drawers: list[Callable[[Any], str]] = []
 
 
 def draw_with(drawer: Callable[[Any], str]) -> None:
-    """Sets who turns a game or a record into HTML.
+    """Sets the function that renders a game or a record as HTML.
 
     Args:
-        drawer: Called with the object, when a notebook shows it.
+        drawer: Called with the object when a notebook shows it.
     """
     _drawers[:] = [drawer]
 
 
 class ShownInNotebooks:
-    """A class whose objects notebooks show as a drawing."""
+    """A base class for objects that notebooks show as drawings."""
 
     __slots__ = ()
 

@@ -1,16 +1,16 @@
-"""The errors of the project: one root, one class for each kind of mistake.
+"""The errors of the project: one base class, and a subclass for each kind of mistake.
 
 ::
 
     OhHellError (a ValueError)
     ├── RulesError          rules, settings or options that cannot be played
     ├── IllegalActionError  an action that is not allowed now
-    ├── NotResetError       something that there is only after ``reset()``
+    ├── NotResetError       something that exists only after ``reset()``
     ├── NotationError       text or a record that does not describe a card, a deal or a game
     └── CheckpointError     a trained agent that cannot be used here
 
-Every message says what is wrong, the offending value, what is allowed, where in the game, and the
-remedy where there is one.
+Every message says what is wrong, the value, what is allowed, where in the game, and the remedy if
+there is one.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ import reprlib
 from collections.abc import Iterable
 
 _MOST_SHOWN = 80
-"""Characters of a value that a message repeats."""
+"""The most characters of a value in a message."""
 _LONGEST_PATH = 200
-"""A path up to this length stands whole in a message: its end says more than its beginning."""
+"""The longest path that a message shows in full: its end says more than its beginning."""
 _MOST_NAMES = 60
-"""Allowed names that a message lists."""
+"""The most allowed names in a message."""
 
 
 class OhHellError(ValueError):
-    """Any mistake that this project reports."""
+    """Base class of all errors that this project raises."""
 
 
 class RulesError(OhHellError):
@@ -40,7 +40,7 @@ class IllegalActionError(OhHellError):
 
 
 class NotResetError(OhHellError, AttributeError):
-    """Something was asked for that there is only after ``reset()``."""
+    """Access to something that exists only after ``reset()``."""
 
 
 class NotationError(OhHellError):
@@ -48,7 +48,7 @@ class NotationError(OhHellError):
 
 
 class CheckpointError(OhHellError):
-    """A saved agent that is broken, of another version, or made for other rules."""
+    """A saved agent that is broken, of another version, or for other rules."""
 
 
 def nearest(name: object, allowed: Iterable[str]) -> str:
@@ -61,7 +61,7 @@ def nearest(name: object, allowed: Iterable[str]) -> str:
     """
     names = list(allowed)
     text = name if isinstance(name, str) else shown(name)
-    wanted = text[:_MOST_SHOWN].lower()  # comparing takes longer the longer the name is
+    wanted = text[:_MOST_SHOWN].lower()  # comparing long names takes long
     close = difflib.get_close_matches(wanted, names, n=3, cutoff=0.6)
     if close:
         return f"did you mean {' or '.join(map(shown, close))}?"
@@ -70,9 +70,9 @@ def nearest(name: object, allowed: Iterable[str]) -> str:
 
 
 def shown(value: object) -> str:
-    """Returns a value as a message shows it: its ``repr``, cut to 80 characters.
+    """Returns a value for a message: its ``repr``, cut to 80 characters.
 
-    Every message that repeats what a user gave uses this, because a value may be of any length.
+    Every message with a user's value uses this, because the value may have any length.
 
     >>> shown("TH"), len(shown("T" * 1_000_000))
     ("'TH'", 80)
@@ -81,7 +81,7 @@ def shown(value: object) -> str:
         text = _SHORT.repr(value)
     except KeyboardInterrupt:
         raise
-    except BaseException:  # an object's own repr may raise anything; numbers may be too long
+    except BaseException:  # a custom repr may raise anything; numbers may be too long
         whole, name = isinstance(value, int), _NAME_OF_TYPE(type(value))
         kind = "number of thousands of digits" if whole else f"value of type {name}"
         text = f"a {kind}"
@@ -89,9 +89,9 @@ def shown(value: object) -> str:
 
 
 def described(error: BaseException) -> str:
-    """Returns kind and message of an error that others' code has raised, whatever it is.
+    """Returns class and message of an error raised by foreign code.
 
-    Its class and its message are code of theirs too, and may raise in their turn.
+    The error's class and message are foreign code too, and may themselves raise.
 
     >>> described(ValueError("no idea"))
     'ValueError: no idea'
@@ -106,7 +106,7 @@ def described(error: BaseException) -> str:
 
 
 def shown_path(path: object) -> str:
-    """Returns a path or a command line as a message shows it: of a very long one both ends."""
+    """Returns a path or a command line for a message; a very long one is cut in the middle."""
     text = str(path)
     if len(text) <= _LONGEST_PATH:
         return text
@@ -119,11 +119,11 @@ def _cut(text: str) -> str:
 
 
 _NAME_OF_TYPE = type.__dict__["__name__"].__get__
-"""The name of a class as Python has it, whatever the class itself says."""
+"""Reads the true name of a class, even if the class overrides ``__name__``."""
 
 
 class _Short(reprlib.Repr):
-    """Writes long values without going through all of them; no value of ours is shortened."""
+    """Formats long values without visiting all of them; short values stay unchanged."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Optional packages: which extra installs what, and what to say where one is missing."""
+"""Optional packages: the extras that install them, and the hint if one is missing."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ _EXTRA_OF = {
     "resvg_py": "pictures",
     "ray": "ray",
 }
-"""Optional packages by the name that Python imports, and the extra of ours that brings each."""
+"""The extra that installs each optional package, by the package's import name."""
 
 
 def what_is_missing(error: ModuleNotFoundError) -> str:
-    """Returns what is needed and how to install it, or nothing if it is no package of an extra.
+    """Returns a hint that names the missing package and its extra.
 
     Args:
-        error: Of an import. Its message would not say which extra to install.
+        error: The error of an import, whose own message does not name the extra.
 
     Returns:
-        ``needs torch: pip install -e ".[train]" in the clone``, to be put behind what needs it.
+        Text such as ``needs torch: pip install -e ".[train]" in the clone``, to append to the name
+        of the feature that needs it; "" if no extra installs the package.
     """
     package = (error.name or "").partition(".")[0]
     extra = _EXTRA_OF.get(package)

@@ -1,8 +1,8 @@
-"""Files: those that people made are read with care, ours are written whole or not at all.
+"""Reads files from users with care, and writes files whole or not at all.
 
-Records, rules and settings are all read here, whatever program saved them and whatever the path
-names. A folder, a pipe or a device is refused, because reading it could take for ever, and so is a
-file that is far too large.
+All records, rules and settings are read here, whichever program saved them and whatever the path
+leads to. Folders, pipes and devices raise an error, because reading them might never end; so do
+files that are far too large.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from pathlib import Path
 from ohhell_env.errors import OhHellError, shown, shown_path
 
 MOST_BYTES = 64 << 20
-"""The largest file that is read; a whole game with a player's thoughts has far less."""
+"""The largest file size to read; a whole game with a player's thoughts is far smaller."""
 MOST_SETTINGS = 4 << 20
-"""The largest file of settings."""
+"""The largest size of a settings file."""
 _MARKS = {
     codecs.BOM_UTF8: "utf-8",
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
-"""Byte-order marks, as editors and shells on Windows write them, and what each stands for."""
+"""The encoding for each byte-order mark, which editors and shells on Windows write."""
 
 
 def read_text(path: str | Path, most: int = MOST_BYTES) -> str:
-    """Returns the text of a regular file, without a byte-order mark, all line ends alike.
+    """Returns the text of a regular file, without a byte-order mark, with Unix line ends.
 
-    The encoding is UTF-8, or what the byte-order mark says.
+    The encoding is UTF-8, or that of the byte-order mark.
 
     Args:
         path: The file.
-        most: Bytes that it may have.
+        most: The largest allowed size in bytes.
 
     Raises:
-        OhHellError: It cannot be read, is no regular file, is too large, or is no text. The message
-            is the reason alone; the caller adds what the file should have been.
+        OhHellError: The file cannot be read, is not a regular file, is too large, or is not text.
+            The message is the reason alone; the caller adds the purpose of the file.
     """
     try:
         content = _read(path, most)
@@ -53,15 +53,15 @@ def read_text(path: str | Path, most: int = MOST_BYTES) -> str:
 
 
 def _read(path: str | Path, most: int) -> bytes:
-    # A look at the path before it is opened would not do: a pipe may take its place afterwards.
-    # O_NONBLOCK opens a pipe without waiting for somebody to write to it.
+    # Checking the path before opening it is not enough: a pipe may replace the file afterwards.
+    # O_NONBLOCK opens a pipe without waiting for a writer.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
         descriptor = os.open(path, flags)
-    except ValueError:  # a letter that no file's name has
-        raise OhHellError("it is no name of a file") from None
+    except ValueError:  # a character that file names cannot have
+        raise OhHellError("it is not a file name") from None
     except TypeError:
-        raise OhHellError(f"a path is wanted, got {shown(path)}") from None
+        raise OhHellError(f"it must be a path, got {shown(path)}") from None
     try:
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISDIR(mode):
@@ -78,14 +78,14 @@ def _read(path: str | Path, most: int) -> bytes:
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Writes a file so that it is whole or, if the program is killed, as it was before.
+    """Writes a file whole; if the program is killed, the old file stays unchanged.
 
     Args:
-        path: The file; missing folders are made.
-        content: Text is written as UTF-8, line ends as they are.
+        path: The file; missing folders are created.
+        content: Bytes, or text that is written as UTF-8 with unchanged line ends.
 
     Raises:
-        OSError: It cannot be written; the error names the file.
+        OSError: The file cannot be written; the error names it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(path.name + ".part")
@@ -93,13 +93,15 @@ def write_whole(path: Path, content: str | bytes) -> None:
         with beside.open("wb") as file:
             file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
-            # Without it, a crash of the machine could leave the new name with nothing in it.
+            # Without this, a crash of the machine could leave an empty file.
             os.fsync(file.fileno())
         beside.replace(path)
     except OSError as error:
-        if error.filename is None or Path(error.filename) == beside:  # None: as of a full disk
+        if (
+            error.filename is None or Path(error.filename) == beside
+        ):  # None: a full disk, for example
             error.filename, error.filename2 = shown_path(path), None
         raise
     finally:
-        with contextlib.suppress(OSError):  # a name that cannot be is not there
+        with contextlib.suppress(OSError):  # an impossible name does not exist
             beside.unlink(missing_ok=True)

@@ -1,6 +1,6 @@
-"""Fixing the first deal: chosen dealer, hand size, hands, turned card or trump suit."""
+"""Fixes the first deal: a chosen dealer, hand size, hands, turned card or trump suit."""
 
-# Reads what users hand over: types are checked here, not believed.
+# Reads input from users: the code checks types at run time.
 # pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
 # pyright: reportUnnecessaryIsInstance=false
 
@@ -26,21 +26,21 @@ CardLike = str | int
 
 @dataclass(frozen=True)
 class FirstDeal:
-    """What a caller wants of the first deal; None leaves it to the cards."""
+    """A caller's choices for the first deal; None leaves a choice to chance."""
 
     dealer: int | None = None
     """Seat that deals."""
     hand_size: int | None = None
     hands: Sequence[Sequence[CardLike]] | None = None
-    """All seats' cards, from seat 0 on, equally many each."""
+    """The cards of all seats, from seat 0 on, equally many each."""
     turned: CardLike | None = None
-    """The turned card; where the dealer's last card is turned, one of his."""
+    """The turned card; if the rules show the dealer's last card, one of the dealer's cards."""
     trump: str | None = None
-    """A suit's letter or "NT", where the rules turn no card."""
+    """A suit's letter or "NT", if the rules turn no card."""
 
     @classmethod
     def from_options(cls, options: dict[str, Any] | None) -> FirstDeal:
-        """Returns the wishes of ``reset(options=...)``; an unknown one raises RulesError."""
+        """Returns the choices of ``reset(options=...)``; an unknown option raises RulesError."""
         names = [field.name for field in fields(cls)]
         for key in options or {}:
             if key not in names:
@@ -49,9 +49,9 @@ class FirstDeal:
 
     @property
     def is_free(self) -> bool:
-        """Whether nothing is asked for."""
+        """Whether every choice is left to chance."""
         return (
-            self.dealer is None  # a comparison of whole wishes would choke on NumPy's arrays
+            self.dealer is None  # comparing whole objects would fail on NumPy arrays
             and self.hand_size is None
             and self.hands is None
             and self.turned is None
@@ -60,26 +60,26 @@ class FirstDeal:
 
 
 def check_hand_size(hand_size: Any) -> int | None:
-    """Returns a hand size as a whole number from 1 on, None for None, or raises RulesError.
+    """Returns a hand size as a whole number of at least 1, or None; else raises RulesError.
 
-    Whether the rules can deal it is for ``schedule.plan_of_size`` to say.
+    ``schedule.plan_of_size`` checks whether the rules can deal it.
     """
     if hand_size is None:
         return None
     size = whole_number(hand_size)
     if size is None or size < 1:
-        raise RulesError(f"hand_size: a whole number from 1 on is wanted, got {shown(hand_size)}")
+        raise RulesError(f"hand_size must be a whole number of at least 1, got {shown(hand_size)}")
     return size
 
 
 def lay_out(games: Rows, compiled: Rows, rules: Rules, wishes: FirstDeal) -> None:
-    """Deals the first deal of a prepared episode as wished and opens the bidding.
+    """Deals the first deal of a prepared episode as chosen, and opens the bidding.
 
-    What is not wished comes from the table's random stream. If it raises, the record may be half
-    written: hand over a copy.
+    Open choices come from the table's random stream. After an error the record may be incomplete,
+    so pass a copy.
 
     Raises:
-        RulesError: A wish that the rules or the other wishes make impossible.
+        RulesError: The rules or the other choices make a choice impossible.
     """
     row = games[0]
     hands = None if wishes.hands is None else _read_hands(rules, wishes.hands)
@@ -106,7 +106,7 @@ def _mask(cards: Iterable[Card]) -> np.uint64:
 
 
 def _choose_plan(row: np.void, rules: Rules, size: int, one_deal: bool) -> schedule.DealPlan:
-    """Returns the plan of the first deal; in single-deal episodes its place in the schedule too."""
+    """Returns the plan of the first deal; in single-deal episodes also sets its deal number."""
     if size == row["hand_size"]:
         return schedule.DealPlan(size, TrumpSource(int(row["trump_source"])), bool(row["blind"]))
     sizes = schedule.hand_sizes(rules)
@@ -120,7 +120,7 @@ def _read_card(rules: Rules, card: Any, where: str) -> Card:
     try:
         number = whole_number(card)
         if number is None:
-            number = parse_card(card, rules.pack)  # which says what is wrong with all but names
+            number = parse_card(card, rules.pack)  # raises with the reason for anything but a name
         if number not in rules.pack.cards:
             raise RulesError(f"{card_name(number, rules.pack)} is not in the pack")
     except OhHellError as error:
@@ -130,12 +130,12 @@ def _read_card(rules: Rules, card: Any, where: str) -> Card:
 
 def _read_hands(rules: Rules, hands: Any) -> list[list[Card]]:
     if not _is_list(hands) or len(hands) != rules.players:
-        raise RulesError(f"hands: a list of {rules.players} hands is wanted, got {shown(hands)}")
+        raise RulesError(f"hands must be a list of {rules.players} hands, got {shown(hands)}")
     read: list[list[Card]] = []
     holder: dict[Card, int] = {}
     for seat, hand in enumerate(hands):
         if not _is_list(hand):
-            raise RulesError(f"hands[{seat}]: a list of cards is wanted, got {shown(hand)}")
+            raise RulesError(f"hands[{seat}] must be a list of cards, got {shown(hand)}")
         read.append([_read_card(rules, card, f"hands[{seat}]") for card in hand])
         for card in read[-1]:
             if card in holder:
@@ -156,7 +156,7 @@ def _is_list(value: Any) -> bool:
 
 def _twice(name: str, seat: int, other: int) -> str:
     if seat == other:
-        return f"hands[{seat}]: {name} is in it twice"
+        return f"hands[{seat}] has {name} twice"
     return f"hands: {name} is in hands {seat} and {other}"
 
 
@@ -168,7 +168,7 @@ def _hand_size(rules: Rules, wishes: FirstDeal, hands: list[list[Card]] | None) 
         size = len(hands[0])
     table = rules.scoring.table
     if size is not None and table is not None and size > len(table):
-        raise RulesError(f"hand_size={shown(size)}: scoring.table ends at {len(table)}")
+        raise RulesError(f"hand_size={shown(size)}: scoring.table ends at hand size {len(table)}")
     return size
 
 
@@ -177,7 +177,7 @@ def _dealer(rules: Rules, dealer: Any, drawn: int) -> int:
         return drawn
     seat = whole_number(dealer)
     if seat is None or not 0 <= seat < rules.players:
-        raise RulesError(f"dealer: a seat is 0 to {rules.players - 1}, got {shown(dealer)}")
+        raise RulesError(f"dealer must be a seat, 0 to {rules.players - 1}, got {shown(dealer)}")
     return seat
 
 
@@ -193,17 +193,17 @@ def _turned(
     card = _read_card(rules, wishes.turned, "turned")
     name = card_name(card, rules.pack)
     if plan.trump not in (TrumpSource.TURNED_CARD, TrumpSource.DEALER_CARD):
-        raise RulesError(f"turned={name!r}: in this deal no card is turned ({plan.trump.name})")
+        raise RulesError(f"turned={name!r}: no card is turned in this deal ({plan.trump.name})")
     holders = [seat for seat, hand in enumerate(hands or []) if card in hand]
     if plan.trump is TrumpSource.TURNED_CARD and holders:
         raise RulesError(
-            f"turned={name!r} is in the hand of seat {holders[0]}; the card turned from the stock "
-            "is in nobody's hand"
+            f"turned={name!r} is in the hand of seat {holders[0]}; the turned card must not be in "
+            "any hand"
         )
     if plan.trump is TrumpSource.DEALER_CARD and hands is not None and holders != [dealer]:
         raise RulesError(
-            f"turned={name!r} must be one of the cards of the dealer (seat {dealer}), whose last "
-            "card is turned"
+            f"turned={name!r} must be a card of the dealer (seat {dealer}), whose last card is "
+            "turned"
         )
     return card
 
@@ -213,12 +213,10 @@ def _trump(rules: Rules, plan: schedule.DealPlan, deal: int, wish: str | None) -
         return None
     suits = {letter: suit for suit, letter in enumerate(rules.pack.suits)} | {"NT": NO_TRUMP}
     if not isinstance(wish, str) or wish.upper() not in suits:
-        raise RulesError(f"trump: got {shown(wish)}; allowed: {', '.join(suits)}")
+        raise RulesError(f"trump must be one of {', '.join(suits)}, got {shown(wish)}")
     suit = suits[wish.upper()]
     if plan.trump in (TrumpSource.TURNED_CARD, TrumpSource.DEALER_CARD):
-        raise RulesError(
-            f"trump={shown(wish)}: in this deal a card is turned; give turned= instead"
-        )
+        raise RulesError(f"trump={shown(wish)}: a card is turned in this deal; use turned= instead")
     rotation = rules.trump.rotation
     due = {
         TrumpSource.NO_TRUMP: "NT",
@@ -226,9 +224,9 @@ def _trump(rules: Rules, plan: schedule.DealPlan, deal: int, wish: str | None) -
         TrumpSource.ROTATION: rotation[deal % len(rotation)] if rotation else None,
     }.get(plan.trump)
     if due is not None and suit != suits[due]:
-        raise RulesError(f"trump={shown(wish)}: by the rules this deal is played with {due}")
+        raise RulesError(f"trump={shown(wish)}: the rules fix {due} for this deal")
     if due is None and suit == NO_TRUMP:
-        raise RulesError("trump='NT': by the rules chance chooses a suit in this deal")
+        raise RulesError("trump='NT': the rules draw a suit for this deal, so there must be one")
     return suit
 
 
@@ -240,7 +238,7 @@ def _complete(
     hands: list[list[Card]] | None,
     turned: Card | None,
 ) -> tuple[list[list[Card]], Card | None]:
-    """Returns hands and turned card with what was not wished drawn from the rest of the pack."""
+    """Returns hands and turned card, drawing what is open from the rest of the pack."""
     stock = set(rules.pack.cards)
     if turned is not None:
         stock.discard(turned)

@@ -1,7 +1,7 @@
-"""``Game``: one table, checked and readable; the scalar face of the engine.
+"""``Game``: one table with checked, readable access to the engine.
 
-Everything it says is read from the engine's record, everything it does is a call of the engine.
-Next: ``engine/kernel.py`` (the rules of play), ``envs/aec.py`` (the PettingZoo environment).
+Its properties read the engine's record, and its methods call the engine. See also
+``engine/kernel.py`` (the rules of play) and ``envs/aec.py`` (the PettingZoo environment).
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ def check_seed(seed: Any, name: str = "seed") -> int:
     """Returns a seed as a whole number from 0 to 2^64 - 1, or raises RulesError.
 
     Args:
-        seed: What a caller gave.
-        name: What it is called in the message.
+        seed: The caller's input.
+        name: Its name in messages.
     """
     number = whole_number(seed)
     if number is None or not 0 <= number <= MAX_SEED:
-        raise RulesError(f"{name}: a whole number from 0 to 2**64 - 1 is wanted, got {shown(seed)}")
+        raise RulesError(f"{name} must be a whole number from 0 to 2**64 - 1, got {shown(seed)}")
     return number
 
 
 def check_episode(episode: Any) -> str:
-    """Returns the kind of an episode, or raises RulesError."""
+    """Returns the kind of episode, or raises RulesError."""
     if not isinstance(episode, str) or episode not in EPISODES:
         raise RulesError(f"episode must be 'game' or 'deal', got {shown(episode)}")
     return episode
@@ -71,13 +71,13 @@ class Game(ShownInNotebooks):
 
     Args:
         rules: Rules, the name of a variant, or the path of a YAML file.
-        seed: Decides every card of every game at this table; None: taken from the system.
+        seed: Determines every card of every game at this table; None: drawn from the system.
         episode: "game" for the whole schedule, "deal" for one deal.
         hand_size: With episode "deal", the only hand size; None: drawn from the schedule.
         players: Overrides the number of players of the rules.
 
     Raises:
-        RulesError: Rules, seed, episode or hand size that cannot be used.
+        RulesError: Rules, seed, episode or hand size are not allowed.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Game(ShownInNotebooks):
         """The engine's record of this table, one ``GAME`` row."""
         self.seed: int | None = None
         self._filed: list[dict[str, Any]] = []
-        self._ended: list[bytes] = []  # deals that are over, until somebody wants their records
+        self._ended: list[bytes] = []  # finished deals, converted to records on demand
         self._seed_stream(secrets.randbits(63) if seed is None else seed)
         self.reset()
 
@@ -117,21 +117,21 @@ class Game(ShownInNotebooks):
         """Begins a new episode and deals.
 
         Args:
-            seed: Starts the random stream anew; None: the stream goes on.
-            dealer: Fixes the first dealer, as all below fix only the first deal.
-            hand_size: Its hand size.
-            hands: All seats' hands, cards by name or number, equally many each.
+            seed: Restarts the random stream; None: the stream continues.
+            dealer: The first dealer. This and all arguments below fix only the first deal.
+            hand_size: The hand size.
+            hands: The hands of all seats, cards by name or number, equally many each.
             turned: The turned card, or the dealer's shown last card.
-            trump: The trump suit's letter, where the rules turn no card.
+            trump: The trump suit's letter, if the rules turn no card.
 
         Raises:
-            RulesError: A wish that is impossible; the game is unchanged.
+            RulesError: The arguments are impossible; the game is unchanged.
         """
         self.begin(seed, FirstDeal(dealer, hand_size, hands, turned, trump))
 
     def begin(self, seed: int | None, wishes: FirstDeal) -> None:
-        """Begins a new episode; ``reset`` with its wishes as one object."""
-        table = self if wishes.is_free else self.copy()  # an impossible wish must leave no trace
+        """Begins a new episode, like ``reset`` with its arguments as one object."""
+        table = self if wishes.is_free else self.copy()  # an error must leave the game unchanged
         if seed is not None:
             table._seed_stream(seed)
         if wishes.is_free:
@@ -144,7 +144,7 @@ class Game(ShownInNotebooks):
         self._filed, self._ended = [], []
 
     def apply(self, action: Action) -> None:
-        """Makes an action of the seat to act; deals the next deal when one ends.
+        """Plays an action for the seat to act; deals again when a deal ends.
 
         Args:
             action: A card (0 to 59) or a bid (60 + b), of any integer type.
@@ -161,14 +161,14 @@ class Game(ShownInNotebooks):
             self.close_deal()
 
     def close_deal(self) -> None:
-        """Files the deal that has just been scored and deals the next one, if there is one."""
+        """Files the deal that was just scored, and deals the next one unless the game is over."""
         self._ended.append(self.state.tobytes())
         if self.phase is Phase.SCORED:
             batch.next_deal_one(self.state, self.compiled)
 
     @property
     def finished_deals(self) -> list[dict[str, Any]]:
-        """The finished deals of this episode, as in ``record()``; do not write to them."""
+        """The finished deals of this episode, as in ``record()``; do not change them."""
         if self._ended:
             table = self.copy()
             for state in self._ended:
@@ -178,7 +178,7 @@ class Game(ShownInNotebooks):
         return self._filed
 
     def _load(self, state: bytes) -> None:
-        """Takes over the bytes of a record."""
+        """Overwrites the table with the bytes of a record."""
         self.state.view(np.uint8)[:] = np.frombuffer(state, np.uint8)
 
     def _get(self, field: str) -> int:
@@ -194,7 +194,7 @@ class Game(ShownInNotebooks):
 
     @property
     def phase(self) -> Phase:
-        """Whether the table bids, plays, or the episode is over."""
+        """The phase: bidding, play, scored, or episode over."""
         return Phase(self._get("phase"))
 
     @property
@@ -219,17 +219,17 @@ class Game(ShownInNotebooks):
 
     @property
     def deal(self) -> int:
-        """Number of the deal in the game, from 0 on."""
+        """Number of the deal in the game, from 0."""
         return self._get("deal")
 
     @property
     def deals_left(self) -> int:
-        """Deals still to come after this one, at most where a target score ends the game."""
+        """Deals still to come after this one; the most possible if a target score ends the game."""
         return max(schedule.num_deals(self.rules) - self.deal - 1, 0)
 
     @property
     def hand_size(self) -> int:
-        """Cards dealt to each seat, which is the number of tricks of the deal."""
+        """Cards dealt to each seat, which is also the number of tricks in the deal."""
         return self._get("hand_size")
 
     @property
@@ -250,23 +250,23 @@ class Game(ShownInNotebooks):
 
     @property
     def trump_source(self) -> TrumpSource:
-        """Where this deal's trump comes from."""
+        """The source of this deal's trump."""
         return TrumpSource(self._get("trump_source"))
 
     @property
     def turned(self) -> Card | None:
-        """The turned card (or the dealer's shown last card); None where none is turned."""
+        """The turned card (or the dealer's shown last card); None if no card is turned."""
         card = self._get("turned")
         return None if card == NO_CARD else card
 
     @property
     def trump(self) -> int:
-        """Trump suit 0 to 3, or ``NO_TRUMP``, also before it is revealed."""
+        """Trump suit, 0 to 3, or ``NO_TRUMP``; also set before it is revealed."""
         return self._get("trump")
 
     @property
     def trump_known(self) -> bool:
-        """Whether the players know the trump suit already."""
+        """Whether the players already know the trump suit."""
         return bool(batch.trump_known_one(self.state, self.compiled))
 
     @property
@@ -307,11 +307,11 @@ class Game(ShownInNotebooks):
 
     @property
     def points(self) -> list[int]:
-        """Points of the last finished deal by seat; zeros before the first is finished."""
+        """Points of the last finished deal by seat; zeros before the first deal ends."""
         return self._row("points")
 
     def win_shares(self) -> list[float]:
-        """Returns each seat's share of the win, as if the episode ended with the present scores."""
+        """Returns each seat's share of the win, as if the episode ended with the current scores."""
         return self._results()[0].tolist()
 
     def winners(self) -> list[int]:
@@ -319,7 +319,7 @@ class Game(ShownInNotebooks):
         return [seat for seat, share in enumerate(self.win_shares()) if share > 0]
 
     def settlement(self) -> list[float]:
-        """Returns what each seat is paid, as if the episode ended now; sums to 0."""
+        """Returns each seat's payment, as if the episode ended now; sums to 0."""
         return self._results()[1].tolist()
 
     def _results(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -328,12 +328,12 @@ class Game(ShownInNotebooks):
         return shares, paid
 
     def legal_actions(self) -> list[Action]:
-        """Returns the action codes that are legal now, ascending; empty when it is over."""
+        """Returns the legal action codes, ascending; empty when the episode is over."""
         first = BID_BASE if self.phase is Phase.BID else 0
         return [first + place for place in cards_of(self._get("legal"))]
 
     def copy(self) -> Self:
-        """Returns an independent copy of the table, random stream included."""
+        """Returns an independent copy of the table, including its random stream."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin.state = new_games(1)
@@ -360,13 +360,13 @@ class Game(ShownInNotebooks):
         """Returns the episode so far as plain data; see ``record.py``.
 
         Raises:
-            NotationError: Earlier deals are unknown: the game came from the middle of a batch.
+            NotationError: Earlier deals are unknown, because the game came from a batch.
         """
         return game_record(self)
 
     def __str__(self) -> str:
         """The table with all hands, as the referee sees it."""
-        # Late: all pictures are imported with one of them, and some play records again.
+        # Imported late: the pictures package imports modules that replay records, and so this one.
         from ohhell_env.pictures.text import table_text
         from ohhell_env.pictures.view import referee_view
 
@@ -374,7 +374,7 @@ class Game(ShownInNotebooks):
 
 
 def cards_of(mask: int) -> list[Card]:
-    """Returns the cards of a mask, ascending."""
+    """Returns the cards of a bit mask, ascending."""
     cards: list[Card] = []
     while mask:
         low = mask & -mask

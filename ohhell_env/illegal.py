@@ -1,4 +1,4 @@
-"""Why an action is not allowed now, in the words of the table."""
+"""Explains why an action is illegal, in the words of the card table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def explain_illegal(game: Game, action: Any) -> IllegalActionError:
-    """Returns the error for an action that is not legal in a game's present state."""
+    """Returns the error for an action that is illegal in the current state of a game."""
     if game.phase is Phase.OVER:
         return IllegalActionError(
             f"action {shown(action)}: the game is over; call reset() to play again"
@@ -25,7 +25,7 @@ def explain_illegal(game: Game, action: Any) -> IllegalActionError:
     elif not 0 <= number < NUM_ACTIONS:
         problem = f"action {shown(number)} is out of range 0..{NUM_ACTIONS - 1}"
     elif number >= TRUMP_BASE:
-        problem = f"action {number} names a trump suit, which nobody does under these rules"
+        problem = f"action {number} names a trump suit, which these rules never ask for"
     elif game.phase is Phase.BID:
         problem = _bad_bid(game, number)
     else:
@@ -41,8 +41,8 @@ def _bad_bid(game: Game, action: int) -> str:
         return f"illegal bid {bid}: the hand size is {game.hand_size}"
     bids = " ".join(str(b) for b in game.bids if b is not None)
     return (
-        f"illegal bid {bid}: the hook forbids the last bidder to make the bids ({bids}) total "
-        f"the hand size {game.hand_size}"
+        f"illegal bid {bid}: the hook forbids a total equal to the hand size {game.hand_size} "
+        f"(bids so far: {bids})"
     )
 
 

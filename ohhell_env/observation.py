@@ -1,10 +1,10 @@
 """What a seat sees: the section table, the layouts, and the decoder.
 
-The observation is a vector of int8. Its sections and their places are generated here from the
-rules; the engine writes by this table (``engine/encode.py``), ``decode`` reads by it.
+The observation is a vector of int8. This module derives its sections and their starts from the
+rules. The engine writes by this table (``engine/encode.py``), and ``decode`` reads by it.
 """
 
-# Reads what users hand over: types are checked here, not believed.
+# Reads input from users: the code checks types at run time.
 # pyright: reportUnnecessaryIsInstance=false
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Observation = NDArray[np.int8]
 LAYOUTS = ("default", "universal")
 PHASES = ("bid", "play", "over")
 SOURCES = tuple(source.name.lower() for source in TrumpSource)
-"""Where the trump of a deal comes from, as ``decode`` names it."""
+"""The sources of a deal's trump, as named by ``decode``."""
 _SPARE_SOURCES = 2
 _ONLY_UNIVERSAL = (
     "pack",
@@ -58,52 +58,52 @@ _ONLY_UNIVERSAL = (
     "points",
     "rules",
 )
-"""Sections that tell the rules apart, or that are there for rules to come."""
+"""Sections that distinguish the rules, or are reserved for future rules."""
 
 SECTION_MEANINGS: dict[str, str] = {
-    "hand": "1 for each card in the own hand (all 0 in the bidding of a blind deal)",
+    "hand": "1 for each card in the seat's own hand (all 0 in the bidding of a blind deal)",
     "turned": "1 at the turned card, or the dealer's shown last card, once it is public",
-    "winning_card": "1 at the card that wins the current trick so far",
+    "winning_card": "1 at the card that is winning the current trick",
     "pack": "1 for each card of the pack",
-    "trick": "place of each card in the current trick, 1 = led; 0 = not in it",
-    "place": "place of each card in the deal's order of play, 1 = first; 0 = not played",
+    "trick": "position of each card in the current trick, 1 = led; 0 = not in it",
+    "place": "position of each card in the deal's order of play, 1 = first; 0 = not played",
     "open_cards": "in the bidding of a blind deal: the seat that holds each card; 0 = not seen",
     "played": "for each seat: 1 for each card it has played in this deal",
     "phase": "one of: bidding, play, episode over (universal layout: a fourth value is reserved "
     "for naming trumps)",
     "blind": "1 in a blind one-card deal",
-    "trump": "one of: the suits, no-trump; all 0 while not revealed",
-    "trump_source": "where this deal's trump comes from, one of: "
+    "trump": "one of: the suits, no-trump; all 0 until revealed",
+    "trump_source": "the source of this deal's trump, one of: "
     + ", ".join(source.replace("_", " ") for source in SOURCES)
-    + f"; {_SPARE_SOURCES} reserved for trumps that somebody names",
+    + f"; {_SPARE_SOURCES} reserved for trumps named by a player",
     "led_suit": "one of the suits; all 0 before a card is led (universal layout: a fifth value is "
     "reserved for tricks without a led suit)",
     "dealer": "1 at the dealer's seat",
     "leader": "1 at the seat that leads or led the current trick; all 0 in the bidding",
-    "winning_seat": "1 at the seat that wins the current trick so far",
-    "voids": "for each seat: 1 for each suit that it has shown to hold no more",
+    "winning_seat": "1 at the seat that is winning the current trick",
+    "voids": "for each seat: 1 for each suit in which it has shown a void",
     "has_bid": "1 for each seat whose bid is known",
-    "bids": "bid of each seat; 0 also where none is known (see has_bid)",
+    "bids": "bid of each seat; also 0 if unknown (see has_bid)",
     "tricks_won": "tricks won in this deal by each seat",
-    "needed": "bid less tricks won of each seat; 0 where no bid is known",
+    "needed": "bid minus tricks won, for each seat; 0 if no bid is known",
     "hand_size": "cards dealt to each seat",
     "trick_number": "tricks finished in this deal",
-    "bid_balance": "known bids less hand size: over or under; 0 before simultaneous bids are shown",
-    "zero_streak": "reserved: bids of nil in a row of each seat",
+    "bid_balance": "known bids minus hand size: over or under; 0 until simultaneous bids are shown",
+    "zero_streak": "reserved: consecutive nil bids of each seat",
     "scores": "score of each seat before this deal, as pairs (a, b) of 16a + b within -2048..2047",
-    "tie_values": "what settles a tie at the end, of each seat before this deal: exact bids or the "
-    "total of its bids, whichever the rules count, else 0; as wide pairs (a, b) of 128a + b",
+    "tie_values": "what breaks a tie at the end, for each seat before this deal: its made bids or "
+    "the total of its bids, whichever the rules count, else 0; as wide pairs (a, b) of 128a + b",
     "deal": "deals before this one, as a pair",
-    "deals_left": "deals still to come after this one (at most), as a pair",
-    "extra_deals": "extra deals begun after a tie",
-    "deals_ahead": f"hand sizes of the next {NEXT_DEALS} deals, 0 after the last; then for each "
-    "hand size from 1 on how many of the deals still to come have it (in a game to a target: of "
-    "one pass through the schedule), at most 127",
-    "points": "points of this deal as wide pairs: before the own bid, of each bid from 0 on if it "
-    "is made; after it, of each number of tricks from 0 on with that bid",
-    "rules": "the settings of the rules, see below",
+    "deals_left": "deals after this one (at most), as a pair",
+    "extra_deals": "extra deals after a tie, begun so far",
+    "deals_ahead": f"hand sizes of the next {NEXT_DEALS} deals, 0 after the last; then, for each "
+    "hand size from 1 on, the number of deals still to come that have it (in a game to a target: "
+    "in one pass through the schedule), at most 127",
+    "points": "points of this deal as wide pairs: before the seat's bid, for each bid from 0 on if "
+    "it is made; after it, for each number of tricks from 0 on with that bid",
+    "rules": "the settings of the rules (see below)",
 }
-"""What the values of each section mean. Seats count clockwise from the observer (0 = self)."""
+"""The meaning of the values of each section. Seats count clockwise from the observer (0)."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Layout:
     name: str
     """"default" or "universal"."""
     seats: int
-    """Seats that it has room for."""
+    """The number of seats that it has room for."""
     suits: int
     card_width: int
     """Values in a card section: the highest card number + 1."""
@@ -135,12 +135,12 @@ class Layout:
 
     @property
     def digest(self) -> str:
-        """A short fingerprint: two layouts of equal digest are read by the same network."""
+        """A short fingerprint: layouts with equal digests fit the same network."""
         text = repr((self.seats, self.suits, self.card_width, self.num_actions, self.sections))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def slices(self) -> dict[str, slice]:
-        """Returns the place of each section."""
+        """Returns the slice of each section."""
         return {name: slice(start, start + length) for name, start, length in self.sections}
 
     def compiled(self) -> Rows:
@@ -149,12 +149,12 @@ class Layout:
 
 
 def layout_of(rules: Rules, name: str = "default", hand_size: int | None = None) -> Layout:
-    """Returns a layout for some rules.
+    """Returns the layout of observations under some rules.
 
     Args:
         rules: The rules.
         name: "default", as small as the rules allow, or "universal", one for all rules.
-        hand_size: A hand size outside the schedule that must find room, too.
+        hand_size: A hand size outside the schedule that must also fit.
 
     Raises:
         RulesError: Unknown name.
@@ -179,7 +179,7 @@ def _default(rules: Rules, hand_size: int | None) -> Layout:
 
 
 def not_needed(rules: Rules) -> set[str]:
-    """Returns the sections that hold nothing under some rules."""
+    """Returns the sections that stay empty under some rules."""
     plans = schedule.deal_plans(rules)
     turns = {TrumpSource.TURNED_CARD, TrumpSource.DEALER_CARD} & {plan.trump for plan in plans}
     turns |= {rules.trump.method} & {"turn_up", "dealer_last_card"}
@@ -188,7 +188,7 @@ def not_needed(rules: Rules) -> set[str]:
 
 
 def fitted_layout(rules: Rules, hand_size: int | None, names: Iterable[str]) -> Layout:
-    """Returns the default layout of some sections, with just the room that some rules need."""
+    """Returns the default layout of some sections, with just the room that the rules need."""
     sizes = [plan.hand_size for plan in schedule.deal_plans(rules)]
     actions = BID_BASE + max([*sizes, hand_size or 0]) + 1
     width, suits = max(rules.pack.cards) + 1, len(rules.pack.suits)
@@ -275,28 +275,28 @@ def sections(rules: RulesLike, layout: str = "default") -> list[tuple[str, int, 
 
 
 def decode(vector: Iterable[int], rules: RulesLike) -> dict[str, Any]:
-    """Returns the view that an observation holds, by name.
+    """Returns the content of an observation by name.
 
     Args:
-        vector: An observation of either layout (told apart by its length).
-        rules: The rules that it was made under.
+        vector: An observation of either layout (recognized by its length).
+        rules: The rules of the game.
 
     Returns:
         A dict with, for seats counted clockwise from the observer (0 = self): "phase" ("bid",
         "play" or "over"), "players", "hand" and "turned" (card names), "trump" (suit letter,
-        "NT", or "?" while not revealed), "dealer", "leader" (None in the bidding), "hand_size",
-        "trick_number", "bids" (None = not known), "tricks_won", "needed" (None = no bid known),
+        "NT", or "?" until revealed), "dealer", "leader" (None in the bidding), "hand_size",
+        "trick_number", "bids" (None = unknown), "tricks_won", "needed" (None = no bid known),
         "bid_balance", "trick" ([seat, card] in order), "winning" ([seat, card] or None),
         "plays" (every [seat, card] of the deal in order), "voids" (suit letters by seat),
         "open_cards" ({seat: card} in the bidding of a blind deal), "blind", "scores", "deal",
         "deals_left". From an observation of the universal layout also "trump_source" (one of
         ``SOURCES``), "tie_values" (by seat), "extra_deals", "next_hand_sizes", "hand_sizes_left"
-        ({hand size: deals to come}) and "points" (a list: before the own bid by bid, after it by
-        number of tricks).
+        ({hand size: deals to come}) and "points" (a list: by bid before the seat's bid, by number
+        of tricks after it).
 
     Raises:
-        NotationError: The vector has the length of neither layout, or holds something else than
-            whole numbers from -128 to 127.
+        NotationError: The vector fits neither layout, or does not hold whole numbers from -128 to
+            127.
     """
     rules = as_rules(rules)
     values = read_vector(vector, "an observation")
@@ -308,33 +308,33 @@ def read_vector(vector: Any, what: str) -> NDArray[np.int64]:
     """Returns a vector of any number type as int64.
 
     Args:
-        vector: What a caller gave.
-        what: What it is called in the message, as "an observation".
+        vector: The caller's input.
+        what: Its name in messages, for example "an observation".
 
     Raises:
-        NotationError: It holds something else than whole numbers from -128 to 127.
+        NotationError: It does not hold whole numbers from -128 to 127.
     """
     try:
         values = np.asarray(vector)
     except (ValueError, TypeError, RuntimeError) as error:  # ragged, or a tensor out of reach
-        raise NotationError(f"{what} is a list of whole numbers: {error}") from None
+        raise NotationError(f"{what} must be a list of whole numbers: {error}") from None
     if values.ndim != 1 or values.dtype.kind not in "biuf":
         raise NotationError(
-            f"{what} is a list of whole numbers, got {type(vector).__name__} (as an "
+            f"{what} must be a list of whole numbers, got {type(vector).__name__} (as an "
             f"array: {values.dtype} of shape {values.shape})"
         )
     right = (values >= -128) & (values <= 127) & (values == np.trunc(values))
     if not right.all():
         place = int(np.argmin(right))
         raise NotationError(
-            f"{what} holds whole numbers from -128 to 127, got {shown(values[place])} at "
+            f"{what} must hold whole numbers from -128 to 127, got {shown(values[place])} at "
             f"place {place}"
         )
     return values.astype(np.int64)
 
 
 def layout_by_length(length: int, rules: Rules) -> Layout:
-    """Returns the layout whose observations have some length.
+    """Returns the layout whose observations have a given length.
 
     Raises:
         NotationError: Neither layout has this length.
@@ -345,7 +345,7 @@ def layout_by_length(length: int, rules: Rules) -> Layout:
 
 
 def layout_among(layouts: Iterable[Layout], length: int, rules: Rules, what: str) -> Layout:
-    """Returns the one of some layouts that has some length.
+    """Returns the layout of a given length.
 
     Raises:
         NotationError: None of them has this length.
@@ -357,7 +357,7 @@ def layout_among(layouts: Iterable[Layout], length: int, rules: Rules, what: str
     lengths = " or ".join(f"{layout.length} ({layout.name})" for layout in layouts)
     raise NotationError(
         f"{what} of {length} values does not fit the rules {shown(rules.name)} for "
-        f"{rules.players} players: {lengths} values are right"
+        f"{rules.players} players, which need {lengths} values"
     )
 
 
@@ -371,7 +371,7 @@ class Reader:
         self.part = {name: values[place] for name, place in layout.slices().items()}
 
     def table(self) -> dict[str, Any]:
-        """Returns what observations and states have in common, by name."""
+        """Returns the common content of observations and states, by name."""
         plays = self._plays()
         bids = self._bids()
         found = {
@@ -398,7 +398,7 @@ class Reader:
         return found | self._further()
 
     def _further(self) -> dict[str, Any]:
-        """Returns what only some layouts hold."""
+        """Returns the content that only some layouts hold."""
         found: dict[str, Any] = {}
         if "trump_source" in self.part:
             found["trump_source"] = SOURCES[int(np.argmax(self.part["trump_source"]))]
@@ -481,7 +481,7 @@ class _View(Reader):
     """Reads an observation."""
 
     def view(self) -> dict[str, Any]:
-        """Returns all that it holds, by name."""
+        """Returns the whole content by name."""
         found = self.table() | {
             "hand": self._cards("hand"),
             "dealer": self._seat("dealer"),
@@ -513,7 +513,7 @@ def markdown_table(table: list[tuple[str, int, int]], meanings: Mapping[str, str
 
 
 def rule_features_table() -> str:
-    """Returns what stands in the section ``rules`` of the universal layout as Markdown."""
+    """Returns the section ``rules`` of the universal layout as a Markdown table."""
     lines = ["| setting | start | length | meaning |", "|---|---|---|---|"]
     start = 0
     for feature in RULE_FEATURES:
@@ -526,4 +526,4 @@ def rule_features_table() -> str:
     return "\n".join(lines)
 
 
-assert NO_TRUMP == 4 and MAX_HAND_SIZE == 26, "the universal layout rests on both"
+assert NO_TRUMP == 4 and MAX_HAND_SIZE == 26, "the universal layout assumes both"

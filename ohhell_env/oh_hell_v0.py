@@ -1,4 +1,4 @@
-"""Oh Hell as a PettingZoo environment, version 0; its manual is the docstring of ``envs/aec.py``.
+"""Oh Hell as a PettingZoo environment, version 0; ``envs/aec.py`` has the manual.
 
 >>> from ohhell_env import oh_hell_v0
 >>> env = oh_hell_v0.env(rules="nomination_whist", players=4)
@@ -6,8 +6,8 @@
 >>> env.agent_selection in env.agents
 True
 
-Default rules, observation, action codes, rewards or the deals of a seed change only with a new
-version, which is a new module.
+Default rules, observations, action codes, rewards and the deals of a seed change only with a new
+version, in a new module.
 """
 
 # pyright: reportMissingTypeStubs=false
@@ -52,14 +52,14 @@ def env(
         players: Overrides the number of players of the rules.
         episode: "game" (the whole schedule) or "deal" (one deal).
         reward: "points", "relative", "win" or "settlement"; see ``envs/rewards.py``.
-        illegal: "raise" (``IllegalActionError``, the game goes on) or "terminate" (the game ends
-            for all, as with PettingZoo's ``TerminateIllegalWrapper``).
+        illegal: "raise" (an illegal action raises ``IllegalActionError`` and changes nothing) or
+            "terminate" (it ends the game for all, as in PettingZoo's ``TerminateIllegalWrapper``).
         render_mode: None, "ansi", "human" or "rgb_array".
         hand_size: With episode "deal", the only hand size; None: drawn from the schedule.
         layout: Observation layout, "default" or "universal".
 
     Raises:
-        RulesError: An argument that cannot be used.
+        RulesError: An argument is not allowed.
     """
     check_illegal(illegal)
     inside = RawOhHell(
@@ -75,12 +75,12 @@ def env(
 
 
 def parallel_env(*_: Any, **__: Any) -> NoReturn:
-    """Refuses: the seats take turns, so there is no parallel form.
+    """Raises an error: the seats take turns, so there is no parallel form.
 
     Raises:
         RulesError: Always; the message says what to use instead.
     """
     raise RulesError(
-        "oh_hell_v0 has no parallel form: the seats take turns. For many tables at once use "
+        "oh_hell_v0 has no parallel form: the seats take turns. For many tables at once, use "
         "ohhell_env.BatchedOhHell"
     )

@@ -1,7 +1,7 @@
-"""Players for the seats that an environment plays by itself.
+"""Players for the seats that an environment plays itself.
 
-``resolve`` is the one place of this package that asks for ``ohhell_agents``, and only when a player
-is given by name: whoever hands in functions or objects needs nothing but ``ohhell_env``.
+``resolve`` is the only place in this package that imports ``ohhell_agents``, and only for a player
+given by name. Functions and objects need nothing but ``ohhell_env``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Chooser = Callable[[Any, Any], Any]
 
 
 class Player(Protocol):
-    """What a seat needs: a beginning, and an answer to each view."""
+    """The interface of a player: it takes a seat and chooses actions."""
 
     def begin(self, rules: Rules, seat: int) -> None:
         """Takes a seat; called before each game."""
@@ -33,7 +33,7 @@ class Player(Protocol):
 
 
 class FunctionPlayer:
-    """A plain function in a player's place.
+    """A plain function as a player.
 
     Args:
         function: Called as ``function(observation, info)``; returns an action code.
@@ -43,25 +43,25 @@ class FunctionPlayer:
         self.function = function
 
     def begin(self, rules: Rules, seat: int) -> None:
-        """Takes a seat; a function has nothing to remember."""
+        """Takes a seat; does nothing, because a function has no memory."""
 
     def act(
         self, observation: Any, info: Mapping[str, Any] | None = None, deterministic: bool = True
     ) -> int:
-        """Returns the function's answer."""
+        """Returns the result of the function."""
         return self.function(observation, info)
 
 
 def resolve(player: Any, seed: int | None = None) -> Player:
-    """Returns a player from any of its forms.
+    """Returns a player given in any form.
 
     Args:
         player: An object with ``begin`` and ``act``, a function of observation and info, a name
-            that ``ohhell_agents.make`` knows, or a checkpoint's path.
-        seed: Starts the random numbers of a player given by name.
+            that ``ohhell_agents.make`` accepts, or a checkpoint's path.
+        seed: Seeds the random numbers of a player given by name.
 
     Raises:
-        OhHellError: Something else, or an unknown name.
+        OhHellError: Another kind of object, or an unknown name.
     """
     if isinstance(player, str | Path):
         return _make(player, seed)
@@ -71,13 +71,13 @@ def resolve(player: Any, seed: int | None = None) -> Player:
         if callable(player):
             return FunctionPlayer(player)
     raise OhHellError(
-        f"a player is a name, a function of observation and info, or an object with begin() and "
-        f"act(); got {shown(player)}"
+        f"a player must be a name, a function of observation and info, or an object with begin() "
+        f"and act(); got {shown(player)}"
     )
 
 
 def called(player: Any) -> str:
-    """Returns what a player calls itself, or else its function or class."""
+    """Returns a player's own name, or the name of its function or class."""
     for attribute in ("name", "__name__"):
         name = getattr(player, attribute, None)
         if isinstance(name, str) and name:
@@ -86,20 +86,20 @@ def called(player: Any) -> str:
 
 
 class NamedPlayer(NamedTuple):
-    """A player and the name that it goes by."""
+    """A player with a name."""
 
     name: str
     player: Any
-    """A spec (the text that ``ohhell_agents.make`` takes), or an object that plays."""
+    """A spec (the text that ``ohhell_agents.make`` accepts), or an object that plays."""
 
     @property
     def spec(self) -> str | None:
-        """The text that the player was asked for with; None for an object."""
+        """The player's spec; None for an object."""
         return self.player if isinstance(self.player, str) else None
 
 
 def named_player(given: Any) -> NamedPlayer:
-    """Returns name and player from any form in which a player may be given.
+    """Returns the name and the player, given in any form.
 
     >>> named_player("mine=runs/x/best")
     NamedPlayer(name='mine', player='runs/x/best')
@@ -107,12 +107,11 @@ def named_player(given: Any) -> NamedPlayer:
     'search:worlds=50'
 
     Args:
-        given: A spec, alone (then it is the name, too) or as "name=spec"; a pair (name, player); a
-            dictionary with one item {name: player}; or an object that plays, which goes by what
-            `called` returns.
+        given: A spec, alone (then it is also the name) or as "name=spec"; a pair (name, player); a
+            dictionary with one item {name: player}; or an object that plays, named by `called`.
 
     Raises:
-        OhHellError: It is none of these.
+        OhHellError: None of these.
     """
     if isinstance(given, str):
         # A name has no ":" and no "/", so "search:worlds=50" and "runs/x=1/best" are specs.
@@ -136,8 +135,8 @@ def named_player(given: Any) -> NamedPlayer:
     if pair is not None and len(pair) == 2 and isinstance(pair[0], str):
         return NamedPlayer(pair[0], str(pair[1]) if isinstance(pair[1], Path) else pair[1])
     raise OhHellError(
-        "a player is given as SPEC, as NAME=SPEC, as name: player, as a pair (name, player) or as "
-        f"an object with act() or act_batch(); got {shown(player)}"
+        "a player must be SPEC, NAME=SPEC, name: player, a pair (name, player) or an object with "
+        f"act() or act_batch(); got {shown(player)}"
     )
 
 

@@ -1,12 +1,12 @@
-"""The state of a table: everything there is to know, hidden from agents.
+"""The state of a table: full information, hidden from agents.
 
-``env.state()`` and ``BatchedOhHell.states`` give it, for a referee, or for a critic that sees all
-hands while its actors learn. It is a vector of int8 like the observation. All seats are in it in
-one order that does not depend on who asks: place 0 is eldest (the dealer's left), and so on
-clockwise; the dealer comes last. A seat's place is ``(seat - dealer - 1) % players``.
+``env.state()`` and ``BatchedOhHell.states`` return it for a referee, or for a critic that sees all
+hands in training. It is a vector of int8 like the observation. The order of seats does not depend
+on an observer: place 0 is eldest (the dealer's left), the others follow clockwise, and the dealer
+comes last. A seat's place is ``(seat - dealer - 1) % players``.
 
-The engine writes it (``engine/encode.py``) by the section table made here; ``decode_state`` reads
-by it.
+The engine writes it (``engine/encode.py``) by the section table of this module, and
+``decode_state`` reads by it.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ SECTION_MEANINGS_OF_STATES: dict[str, str] = {
     "hands": "for each seat: 1 for each card in its hand",
     "stock": "1 for each card that was neither dealt nor turned",
     "turned": "1 at the turned card, or the dealer's shown last card, public or not",
-    "trump": "one of: the suits, no-trump; also while not revealed",
-    "trump_hidden": "1 while the trump is not revealed",
+    "trump": "one of: the suits, no-trump; also before it is revealed",
+    "trump_hidden": "1 until the trump is revealed",
     "actor": "1 at the seat to act",
     "has_bid": "1 for each seat that has bid, also while the bids are secret",
-    "bids": "bid of each seat; 0 also where none is made (see has_bid)",
-    "bid_balance": "bids made less hand size, also while the bids are secret",
+    "bids": "bid of each seat; also 0 if not made yet (see has_bid)",
+    "bid_balance": "bids made minus hand size, also while the bids are secret",
 }
-"""What the values of each section mean. Seats count clockwise from eldest (0), the dealer last."""
+"""The meaning of the values of each section. Seats count clockwise from eldest (0)."""
 
 
 def state_layout_of(rules: Rules, name: str = "default", hand_size: int | None = None) -> Layout:
-    """Returns a layout of states for some rules.
+    """Returns the layout of states under some rules.
 
     Args:
         rules: The rules.
         name: "default", as small as the rules allow, or "universal", one for all rules.
-        hand_size: A hand size outside the schedule that must find room, too.
+        hand_size: A hand size outside the schedule that must also fit.
 
     Raises:
         RulesError: Unknown name.
@@ -95,21 +95,21 @@ def state_table(rules: RulesLike, layout: str = "default") -> str:
 
 
 def decode_state(vector: Iterable[int], rules: RulesLike) -> dict[str, Any]:
-    """Returns the table that a state holds, by name.
+    """Returns the content of a state by name.
 
     Args:
-        vector: A state of either layout (told apart by its length).
-        rules: The rules that it was made under.
+        vector: A state of either layout (recognized by its length).
+        rules: The rules of the game.
 
     Returns:
-        As ``ohhell_env.observation.decode``, with seats counted clockwise from eldest (0), the
-        dealer last, and with all that is hidden from agents. Instead of "hand", "dealer" and
-        "open_cards": "hands" (card names by seat), "stock" (card names), "trump_hidden", "actor"
-        (None at the end).
+        The keys of ``ohhell_env.observation.decode``, with everything that is hidden from agents.
+        Seats count clockwise from eldest (0), and the dealer comes last. Instead of "hand",
+        "dealer" and "open_cards" it has "hands" (card names by seat), "stock" (card names),
+        "trump_hidden", and "actor" (None at the end).
 
     Raises:
-        NotationError: The vector has the length of neither layout, or holds something else than
-            whole numbers from -128 to 127.
+        NotationError: The vector fits neither layout, or does not hold whole numbers from -128 to
+            127.
     """
     rules = as_rules(rules)
     values = read_vector(vector, "a state")
@@ -121,7 +121,7 @@ class _Table(Reader):
     """Reads a state."""
 
     def state(self) -> dict[str, Any]:
-        """Returns all that it holds, by name."""
+        """Returns the whole content by name."""
         return self.table() | {
             "hands": self._cards_by_seat("hands"),
             "stock": self._cards("stock"),

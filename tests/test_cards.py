@@ -108,7 +108,7 @@ def test_the_first_deal_may_be_given_in_any_spelling() -> None:
 
 def test_cards_taken_out_are_kept_by_their_own_names() -> None:
     assert Pack(removed=("10h", "2♣")) == Pack(removed=("2C", "TH"))
-    with pytest.raises(RulesError, match="TH is named twice"):
+    with pytest.raises(RulesError, match=r"pack\.removed lists TH twice"):
         Pack(removed=("TH", "10♥"))
 
 

@@ -52,7 +52,7 @@ def test_changes_settings(capsys: Output) -> None:
     args = ["rules", "oh_hell", "--set", "bidding.hook=none", "--set", "bidding.order=simultaneous"]
     assert cli.main(args) == 0
     out = capsys.readouterr().out
-    assert "all bid at once" in out
+    assert "all players bid at once" in out
     assert "no hook" in out
 
 
@@ -96,8 +96,8 @@ def test_json_holds_the_settings(capsys: Output) -> None:
         (["rules", "oh_hell", "--set", "=3"], "'=3': write key=value"),
         (["rules", "oh_hell", "--set", "bidding.hok=none"], "did you mean 'hook'?"),
         (["rules", "oh_hell", "--set", "bidding.hook=nobody"], "bidding.hook: got 'nobody'"),
-        (["rules", "oh_hell", "--set", "bidding.hook=[none"], "not a YAML value"),
-        (["rules", "oh_hell", "--set", "bidding.order=simultaneous"], "nobody bids last"),
+        (["rules", "oh_hell", "--set", "bidding.hook=[none"], "is not a value in YAML"),
+        (["rules", "oh_hell", "--set", "bidding.order=simultaneous"], "there is no last bidder"),
         (["rules", "nowhere.yaml"], "cannot read rules from 'nowhere.yaml'"),
         (["rules", "oh_hell", "--yaml", "--json"], "choose one"),
         (["rules", "--players", "4"], "need a variant"),

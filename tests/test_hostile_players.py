@@ -440,7 +440,7 @@ def test_an_answer_that_ends_programs_when_it_is_shown_is_named() -> None:
 def test_a_single_table_waits_for_a_reset_after_an_opponents_mistake() -> None:
     """The next step would otherwise be made in the opponent's place."""
     env: Any = gymnasium.make(ID, **SETTINGS, opponents=lambda *_: 51, seat=0)
-    with pytest.raises(IllegalActionError, match=r"call reset\(\) to go on"):
+    with pytest.raises(IllegalActionError, match=r"call reset\(\) to continue"):
         env.reset(seed=1, options={"dealer": 0})
     before = env.unwrapped.game.state.tobytes()
     with pytest.raises(IllegalActionError, match=r"call reset\(\) first"):

@@ -265,7 +265,7 @@ def test_a_command_says_it_in_a_short_line(
 def test_the_wrong_one_of_many_is_named() -> None:
     """Not the whole list: the entry and its place."""
     sizes = [3] * 5000 + ["four"] + [3] * 5000
-    with pytest.raises(OhHellError, match=r"schedule\.sizes\[5000\]: .* got 'four'$"):
+    with pytest.raises(OhHellError, match=r"schedule\.sizes\[5000\] must be .* got 'four'$"):
         rules_of(schedule={"shape": "explicit", "sizes": sizes})
     with pytest.raises(OhHellError, match=r"each must be at least 1, got 0$"):
         rules_of(schedule={"shape": "explicit", "sizes": [3] * 5000 + [0]})

@@ -153,7 +153,7 @@ def refused(text: str, *words: str) -> None:
         ("Win shares: 1.0", "Win shares: 0.5", ["line 18", "win_shares"]),
         ("Settlement: 0.0", "Settlement: x", ["line 19", "'x' is not a number"]),
         ("Settlement: 0.0", "Settlement: nan", ["line"]),
-        ("Settlement: 0.0 0.0 0.0\n", "", ["line 18", "the text breaks off", "Settlement"]),
+        ("Settlement: 0.0 0.0 0.0\n", "", ["line 18", "the text is incomplete", "Settlement"]),
         ("Settlement:", "Deal 2: hand\nSettlement:", ["line 19"]),
     ],
 )

@@ -378,7 +378,7 @@ def test_deals_and_tricks_missing_or_left_over_are_told(record: dict[str, Any]) 
     refused(bad, "deal 1", "unfinished, but deal 2 follows")
     bad = copy.deepcopy(record)
     del bad["deals"][0]["tricks"][1][2]
-    refused(bad, "deal 1, trick 3", "trick 2 before it is not complete")
+    refused(bad, "deal 1, trick 3", "the previous trick 2 is not complete")
     bad = copy.deepcopy(record)
     bad["deals"][0]["tricks"][0] = []
     refused(bad, "deal 1, trick 1", "1 to 3 cards")
@@ -419,7 +419,7 @@ def test_json_that_breaks_off_anywhere_is_refused(record: dict[str, Any]) -> Non
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ('{"format": "ohhell-record", "format": "ohhell-record"}', "'format' stands twice"),
+        ('{"format": "ohhell-record", "format": "ohhell-record"}', "duplicate key 'format'"),
         ('{"format": NaN}', "NaN is not a number"),
         ("[" * 100_000, "nested too deeply"),
         ('{"format": ' + "9" * 5000 + "}", "digit"),

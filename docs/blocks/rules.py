@@ -1,4 +1,4 @@
-"""The tables of the page on rules: variants, hand sizes, scorings, every setting."""
+"""Tables for the rules page: variants, hand sizes, scorings, every setting."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ _PLAYERS = range(MIN_PLAYERS, MAX_PLAYERS + 1)
 
 
 def variants_table() -> str:
-    """Every variant: what it is called, who plays it, and what differs from the defaults."""
-    names = ("Name", "At the table", "Also opened by")
+    """Returns the table of variants: names, players, source, and changes from the defaults."""
+    names = ("Name", "At the table", "Also known as")
     return table((*names, "Players", "Differs from the defaults", "Source"), _rows())
 
 
@@ -66,12 +66,12 @@ def _changed(rules: Rules) -> str:
     removed = found.pop("pack.removed", None)
     words = [f"`{key}: {written(value)}`" for key, value in found.items()]
     if removed is not None:
-        words.insert(0, f"taken out: {removed_words(rules.pack)}")
+        words.insert(0, f"removed: {removed_words(rules.pack)}")
     return ", ".join(words)
 
 
 def hand_sizes_table() -> str:
-    """Hand sizes of every variant by number of players."""
+    """Returns the table of hand sizes, by variant and number of players."""
     header = ("Variant", *(f"{players} players" for players in _PLAYERS))
     rows = ((f"`{name}`", *(_sizes(name, players) for players in _PLAYERS)) for name in VARIANTS)
     return table(header, rows)
@@ -89,7 +89,7 @@ def _sizes(name: str, players: int) -> str:
 
 
 def scorings_table() -> str:
-    """Every named scoring in words, with the variants that use it."""
+    """Returns the table of named scorings, with the variants that use them."""
     header = ("Name", "A made bid", "A missed bid", "A nil", "Used by")
     return table(header, (_scoring_row(name, one) for name, one in SCORINGS.items()))
 
@@ -106,12 +106,12 @@ def _scoring_row(name: str, scoring: Scoring) -> tuple[str, ...]:
         made_words(scoring),
         missed_words(scoring),
         "; ".join(nils) or "as any bid",
-        ", ".join(users) or "none of the variants",
+        ", ".join(users) or "no variant",
     )
 
 
 def axes_table() -> str:
-    """Every setting with what it may be, its default and its meaning, one table for each axis."""
+    """Returns the tables of settings, one for each axis: allowed values, default, meaning."""
     parts: list[str] = []
     for prefix, cls in _AXES.items():
         if prefix:
@@ -143,7 +143,7 @@ def field_docs(cls: type) -> dict[str, str]:
 
 
 def allowed(annotation: Any) -> str:
-    """Returns what a setting may be, in words, from its annotation."""
+    """Returns the allowed values of a setting in words, from its annotation."""
     origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is Literal:
         return ", ".join(f"`{part}`" for part in parts)
@@ -161,5 +161,5 @@ def allowed(annotation: Any) -> str:
 
 
 def example() -> str:
-    """What ``rules`` prints of a game with most kinds of trumps and points."""
+    """Returns the output of ``rules`` for a game with several kinds of trumps."""
     return f"```\n{explain(Rules.preset('spruce', 3))}```\n"

@@ -1,7 +1,7 @@
-"""The engine's entry points: whole arrays of tables in, nothing decided here.
+"""The engine's entry points for Python: loops over arrays of tables, without rules of their own.
 
-Python passes arrays, never single records: unboxing a record costs ten times as much as a one-row
-array. Functions named ``*_one`` work on row 0.
+Python passes arrays, never single records, because unboxing a record costs ten times as much as a
+one-row array. Functions named ``*_one`` work on row 0.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ def begin_all(games, rules):
 
 @entry
 def prepare_one(games, rules):
-    """Begins an episode, up to the choice of dealer and hand size; deals nothing."""
+    """Begins an episode and chooses dealer and hand size, without dealing."""
     dealing.prepare_episode(games[0], rules[0])
 
 
 @entry
 def open_one(games, rules):
-    """Opens the bidding of a deal whose hands, turned card and trump are set already."""
+    """Opens the bidding of a deal whose hands, turned card and trump are already set."""
     kernel.start_bidding(games[0], rules[0])
 
 
 @entry
 def trump_one(games, rules):
-    """Sets the trump suit of a deal whose cards and turned card are set already."""
+    """Sets the trump suit of a deal whose cards and turned card are already set."""
     dealing.set_trump(games[0], rules[0])
 
 
@@ -79,13 +79,13 @@ def draw_one(games, stock, size):
 
 @entry
 def step_one(games, rules, action):
-    """Makes an action if it is legal; returns ``16 * Event + next seat``, or ``ILLEGAL``."""
+    """Plays an action if it is legal; returns ``16 * Event + next seat``, or ``ILLEGAL``."""
     return kernel.step(games[0], rules[0], action)
 
 
 @entry
 def refresh_one(games, rules):
-    """Works out ``legal`` anew after hands were changed from outside."""
+    """Recomputes ``legal`` after a change of hands from outside."""
     row = games[0]
     if row.phase == 0:
         row.legal = kernel.legal_bids(row, rules[0])
@@ -95,14 +95,14 @@ def refresh_one(games, rules):
 
 @entry
 def results_one(games, rules, shares, paid):
-    """Writes win shares and settlement (float64 (players,) each) from the scores as they are."""
+    """Writes win shares and settlement (float64 (players,) each) from the current scores."""
     scoring.win_shares(games[0], rules[0], shares)
     scoring.settle(games[0], rules[0], paid)
 
 
 @entry
 def trump_known_one(games, rules):
-    """Returns whether the players know the trump suit of the present deal."""
+    """Returns whether the players know the trump suit of the current deal."""
     return kernel.trump_known(games[0], rules[0])
 
 
@@ -111,12 +111,12 @@ def observe_one(games, rules, sections, seat, observation, mask):
     """Writes the view of a seat and its action mask (all zero unless it is the seat to act).
 
     Args:
-        games: ``GAME`` rows; row 0 is meant.
+        games: ``GAME`` rows; only row 0 is used.
         rules: ``RULES`` row.
         sections: ``SECTIONS`` row.
-        seat: The seat that looks.
-        observation: int8 buffer of one row, margin included.
-        mask: int8 buffer of one mask, margin included.
+        seat: The observing seat.
+        observation: int8 buffer of one row plus margin.
+        mask: int8 buffer of one mask plus margin.
     """
     row = games[0]
     encode.write_observation(row, rules[0], sections[0], seat, observation, 0)
@@ -142,7 +142,7 @@ def write_states(games, rules, sections, states):
         games: ``GAME`` rows (N,).
         rules: ``RULES`` row.
         sections: ``SECTIONS`` row of a state.
-        states: int8 buffer of N rows, margin included, written in place.
+        states: int8 buffer of N rows plus margin, written in place.
     """
     for index in range(len(games)):
         place = index * sections[0].length
@@ -151,7 +151,7 @@ def write_states(games, rules, sections, states):
 
 @entry
 def first_illegal(games, actions):
-    """Returns the first table whose action is not legal there, or -1."""
+    """Returns the first table with an illegal action, or -1."""
     for index in range(len(games)):
         if not kernel.is_legal(games[index], np.int64(actions[index])):
             return index
@@ -160,14 +160,14 @@ def first_illegal(games, actions):
 
 @entry
 def step_all(games, rules, sections, actions, reward, arrays):
-    """Makes one legal action at every table, deals anew where a deal or an episode ended.
+    """Plays one legal action at every table, and deals again after a deal or an episode.
 
     Args:
         games: ``GAME`` rows (N,).
         rules: ``RULES`` row.
         sections: ``SECTIONS`` row.
         actions: Whole numbers (N,), checked by ``first_illegal``.
-        reward: Place of the reward in ``REWARDS``.
+        reward: Index of the reward in ``REWARDS``.
         arrays: Buffers of observations and masks, then seats (N,), rewards (N, players),
             deal_ends (N,) and dones (N,), all written in place.
     """
@@ -176,7 +176,7 @@ def step_all(games, rules, sections, actions, reward, arrays):
     for index in range(len(games)):
         row = games[index]
         code = kernel.apply(row, record, np.int64(actions[index]))
-        rewards[index, :] = 0  # every time: the array is handed out, and may have been written to
+        rewards[index, :] = 0  # every time, because users may have written to the array
         ended = code >= _DEAL
         deal_ends[index] = ended
         dones[index] = code >= _OVER
@@ -187,7 +187,7 @@ def step_all(games, rules, sections, actions, reward, arrays):
             else:
                 dealing.next_deal(row, record)
         seats[index] = row.seat
-        # as in observe_all, written out: through a function of its own it costs a fifth more
+        # as in observe_all, but inlined: a function of its own costs a fifth more
         place, mask = index * starts.length, index * starts.num_actions
         encode.write_observation(row, record, starts, np.int64(row.seat), observations, place)
         encode.write_mask(row, masks, mask, True)
@@ -195,7 +195,7 @@ def step_all(games, rules, sections, actions, reward, arrays):
 
 @inline
 def write_rewards(row, rules, reward, rewards):
-    """Writes each seat's reward for a deal that has just been scored (float (players,))."""
+    """Writes each seat's reward for a deal that was just scored (float (players,))."""
     players = rules.players
     if reward == _POINTS or reward == _RELATIVE:
         total = 0.0
@@ -217,17 +217,17 @@ def write_rewards(row, rules, reward, rewards):
 
 @entry
 def rewards_one(games, rules, reward, rewards):
-    """Writes each seat's reward for the deal that has just been scored at table 0."""
+    """Writes each seat's reward for the deal that was just scored at table 0."""
     write_rewards(games[0], rules[0], reward, rewards)
 
 
 @entry
 def play_one(games, rules, sections, action, observation, mask):
-    """Makes an action at table 0 and writes the next seat's view and mask.
+    """Plays an action at table 0 and writes the next seat's view and mask.
 
     Returns:
-        ``16 * Event + next seat``, or ``ILLEGAL``. Nothing is written where the action is illegal
-        or a deal has ended: the caller files that deal, has the next one dealt, and observes.
+        ``16 * Event + next seat``, or ``ILLEGAL``. It writes nothing after an illegal action or at
+        the end of a deal: the caller files that deal, deals the next one, and observes.
     """
     row = games[0]
     code = kernel.step(row, rules[0], action)
@@ -238,14 +238,14 @@ def play_one(games, rules, sections, action, observation, mask):
 
 
 def direct(function: Any, *arguments: Any) -> Any:
-    """Returns the compiled code of an entry point, to be called without numba's dispatch.
+    """Returns the compiled code of an entry point, for calls without numba's dispatch.
 
-    That saves two thirds of a call (0.8 of 1.2 µs), and with it the look at the arguments: they
-    must be of the same types at every call.
+    That saves two thirds of a call (0.8 of 1.2 µs) but skips the type check, so all calls must use
+    the same argument types.
 
     Args:
         function: One of the functions above.
-        *arguments: Arguments of the types that it will be called with.
+        *arguments: Arguments of the types of the later calls.
     """
     if not COMPILED:
         return function

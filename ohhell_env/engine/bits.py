@@ -1,7 +1,7 @@
-"""Sets of cards as 64-bit masks: counting, choosing, writing out; each with a plain Python twin.
+"""Sets of cards as 64-bit masks: counting, choosing, writing; each with a plain Python twin.
 
-Every operand of a mask operation must be ``uint64``: numba turns ``uint64 op int64`` into
-``int64``. With ``NUMBA_DISABLE_JIT=1`` the twins run instead of the compiled functions.
+Every operand of a mask operation must be ``uint64``, because numba turns ``uint64 op int64`` into
+``int64``. With ``NUMBA_DISABLE_JIT=1`` the twins replace the compiled functions.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _byte_pointer(context, builder, array_type, array, offset):
 
 @intrinsic
 def _pdep(typingctx, source, mask):
-    """Deposits the low bits of ``source`` at the places of ``mask`` (x86-64, BMI2)."""
+    """Deposits the low bits of ``source`` at the positions of ``mask`` (x86-64, BMI2)."""
 
     def codegen(context, builder, signature, args):
         word = ir.IntType(64)
@@ -61,7 +61,7 @@ def _pdep(typingctx, source, mask):
 
 
 def _has_fast_pdep():
-    """Returns whether this processor deposits bits in hardware; Zen 1 and 2 do it in microcode."""
+    """Returns whether this processor has a fast pdep; Zen 1 and 2 run it in microcode."""
     if platform.machine() not in ("x86_64", "AMD64"):
         return False
     slow = binding.get_host_cpu_name() in ("znver1", "znver2")
@@ -136,12 +136,12 @@ if COMPILED:
 
     @inline
     def count(mask):
-        """Returns how many cards a mask holds."""
+        """Returns the number of cards in a mask."""
         return np.int64(_ctpop(mask))
 
     @inline
     def lowest(mask):
-        """Returns the lowest card of a mask that is not empty."""
+        """Returns the lowest card of a non-empty mask."""
         return np.int64(_cttz(mask))
 
     @inline
@@ -177,11 +177,11 @@ else:
         return np.uint64(int.from_bytes(source.tobytes(), "little"))
 
     def count(mask):
-        """Returns how many cards a mask holds."""
+        """Returns the number of cards in a mask."""
         return int(mask).bit_count()
 
     def lowest(mask):
-        """Returns the lowest card of a mask that is not empty."""
+        """Returns the lowest card of a non-empty mask."""
         return (int(mask) & -int(mask)).bit_length() - 1
 
     def spread(buffer, offset, mask):
@@ -219,7 +219,7 @@ def has(mask, card):
 
 @inline
 def suit_mask(suit):
-    """Returns all thirteen places of a suit."""
+    """Returns the mask of all thirteen cards of a suit."""
     return SUIT << np.uint64(13 * suit)
 
 
@@ -233,14 +233,14 @@ if COMPILED and _has_fast_pdep():
 
     @inline
     def nth(mask, index):
-        """Returns the card at a place (0 = lowest) in a mask that holds more cards than that."""
+        """Returns the card at an index (0 = lowest) of a mask with more cards than that."""
         return lowest(_pdep(ONE << np.uint64(index), mask))
 
 else:
 
     @inline
     def nth(mask, index):
-        """Returns the card at a place (0 = lowest) in a mask that holds more cards than that."""
+        """Returns the card at an index (0 = lowest) of a mask with more cards than that."""
         for _ in range(index):
             mask = mask & (mask - ONE)
         return lowest(mask)

@@ -1,9 +1,9 @@
-"""Compiling with a cache that knows what each function was compiled from.
+"""Compilation with a cache that tracks everything a function is compiled from.
 
-numba keeps compiled functions on disk and looks, for each, only at the file it stands in: a
-function that calls another file's functions would go on with their old code, and a changed comment
-would compile the whole file anew. Here the key of a function is its bytecode, that of all it calls,
-and the constants that they use, wherever these stand.
+numba caches compiled functions on disk and checks only the file that defines each one. So a
+function that calls functions of another file would keep their old code, and a changed comment would
+recompile the whole file. Here the key of a function is its bytecode, the bytecode of everything it
+calls, and the constants that they use, in any file.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from numba.core.registry import CPUDispatcher  # pyright: ignore[reportMissingTy
 COMPILED = not numba.config.DISABLE_JIT
 """Whether the engine runs compiled (False under NUMBA_DISABLE_JIT=1)."""
 QUIET = "OHHELL_QUIET"
-"""Environment variable: anything in it, and nothing is said when something is compiled."""
+"""Environment variable; any value silences the message about compilation."""
 
 _KEPT = 4
-"""Versions of a function that are kept, the newest ones: a branch and its parent share a cache."""
+"""Number of versions to keep for each function, so that branches can share a cache."""
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), tuple, frozenset, np.generic, Enum)
 
 
 def _digest(function: Any) -> str:
-    """Returns a digest of all that a compiled function is made of.
+    """Returns a digest of everything that a function is compiled from.
 
-    Bytecode has neither comments nor line numbers, and docstrings are left out.
+    Bytecode has no comments or line numbers, and docstrings are excluded.
     """
     digest = hashlib.sha256(
         f"{sys.version_info[:2]} {numba.__version__} {numba.config.BOUNDSCHECK}".encode()
@@ -55,7 +55,7 @@ def _digest(function: Any) -> str:
 
 
 def _parts(function: Any, seen: set[int]) -> Iterator[str]:
-    """Yields the parts of a function and of what it calls, each function once."""
+    """Yields the parts of a function and of the functions it calls, each function once."""
     if id(function) in seen:
         return
     seen.add(id(function))
@@ -73,20 +73,20 @@ def _parts(function: Any, seen: set[int]) -> Iterator[str]:
 
 
 def _code(code: CodeType, docstring: str | None, names: set[str]) -> Iterator[str]:
-    """Yields what a piece of bytecode does, and collects the names that it looks up."""
+    """Yields the content of a piece of bytecode, and collects the names that it looks up."""
     names.update(code.co_names)
     yield code.co_code.hex()
     yield repr((code.co_names, code.co_varnames, code.co_freevars))
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _code(constant, None, names)
-        elif constant is not None and constant != docstring:  # None stands where no docstring is
+        elif constant is not None and constant != docstring:  # None replaces a missing docstring
             yield repr(constant)
 
 
 def _value(value: Any, seen: set[int]) -> Iterator[str]:
-    """Yields what a global of compiled code is: the parts of a function, or a constant's value."""
-    inner = getattr(value, "py_func", getattr(value, "_defn", value))  # of njit, of an intrinsic
+    """Yields the content of a global: the parts of a function, or the value of a constant."""
+    inner = getattr(value, "py_func", getattr(value, "_defn", value))  # njit, intrinsic
     if isinstance(inner, FunctionType):
         if not _is_library(inner.__module__):
             yield from _parts(inner, seen)
@@ -97,12 +97,12 @@ def _value(value: Any, seen: set[int]) -> Iterator[str]:
 
 
 def _is_library(module: str) -> bool:
-    """Returns whether a module's compiled code changes with the version of numba only."""
+    """Returns whether a module's compiled code changes only with the version of numba."""
     return module.partition(".")[0] in ("numba", "numpy", "llvmlite", "math")
 
 
 def _cache_folder() -> str | None:
-    """Returns where compiled functions are kept; None: nowhere is writable."""
+    """Returns the cache folder for compiled functions; None if no folder is writable."""
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     own = [Path(chosen)] if chosen else [Path(__file__).parent / "__pycache__", _user_cache()]
     for folder in filter(None, own):
@@ -116,7 +116,7 @@ def _cache_folder() -> str | None:
 
 
 def _user_cache() -> Path | None:
-    """Returns the user's own place for caches; None for a user without a home, as in containers."""
+    """Returns the user's cache folder; None for a user without a home, as in containers."""
     home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     try:
         return Path(home or Path.home() / ".cache") / "ohhell_env"
@@ -128,33 +128,33 @@ _FOLDER = _cache_folder() if COMPILED else None
 
 
 class _Cache(FunctionCache):
-    """numba's cache of one function, with our key, for which a broken file is as good as none.
+    """numba's cache of one function, with this module's key, which ignores broken files.
 
-    A full disk, a copy that broke off or a machine that went down leaves empty and cut files, over
-    which numba's own cache fails at every start from then on.
+    A full disk, an interrupted copy or a crash of the machine leaves empty or truncated files. They
+    would make numba's own cache fail at every later start.
     """
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Returns the compiled function, or None where there is none that can be used."""
+        """Returns the compiled function, or None if no usable one exists."""
         found = None
         try:
             self._use_own_files()
             found = super().load_overload(sig, target_context)
-        except Exception:  # unpickling what is left of a file may raise anything
-            with contextlib.suppress(OSError):  # gone already, or not ours to remove
+        except Exception:  # unpickling a broken file may raise anything
+            with contextlib.suppress(OSError):  # already gone, or not removable
                 Path(self._cache_file._index_path).unlink()
-        if found is None:  # the caller compiles and saves it: a new index, new files over the old
+        if found is None:  # the caller compiles and saves it, with new files over the old
             _say_once()
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Saves the compiled function if that can be done; it can be used in any case."""
+        """Saves the compiled function if possible; it is usable in any case."""
         with contextlib.suppress(OSError):
             super().save_overload(sig, data)
             self._prune()
 
     def _use_own_files(self) -> None:
-        """Names the files after the digest: known when all that is called has been imported."""
+        """Names the files after the digest, which is known once all callees are imported."""
         if isinstance(self._cache_file, _OwnFile):
             return
         # Straight in the folder: numba has a subfolder for each path of a source, so that a second
@@ -166,7 +166,7 @@ class _Cache(FunctionCache):
         self._name_of_all = name
 
     def _prune(self) -> None:
-        """Removes what this function was compiled from before, but for the newest versions."""
+        """Removes older versions of this function except for the newest ones."""
         indices = Path(self._cache_path).glob(f"{self._name_of_all}-*.nbi")
         for index in sorted(indices, key=_age)[:-_KEPT]:
             for file in index.parent.glob(f"{index.stem}.*"):
@@ -180,7 +180,7 @@ class _OwnFile(IndexDataCacheFile):
 def _age(file: Path) -> float:
     try:
         return file.stat().st_mtime
-    except OSError:  # another process has removed it in the meantime
+    except OSError:  # another process has removed it
         return 0.0
 
 
@@ -188,9 +188,9 @@ _said = False
 
 
 def _say_once() -> None:
-    """Says on stderr that something is compiled, which takes a while without another word."""
-    global _said  # noqa: PLW0603 (once for a process, whoever compiles)
-    is_worker = multiprocessing.parent_process() is not None  # whose parent has said it
+    """Announces the compilation on stderr, because it takes a while."""
+    global _said  # noqa: PLW0603 (once for each process)
+    is_worker = multiprocessing.parent_process() is not None  # the parent has announced it
     if not _said and not is_worker and not os.environ.get(QUIET) and sys.stderr is not None:
         print("compiling for this machine, once; this takes up to a minute ...", file=sys.stderr)
         sys.stderr.flush()
@@ -198,11 +198,11 @@ def _say_once() -> None:
 
 
 class _InnerLibrary(JITCodeLibrary):
-    """The code of a function that only compiled functions call: never machine code by itself.
+    """The code of a function that only compiled functions call, without machine code of its own.
 
-    numba makes machine code of each function with all that it calls, at every step up to the entry,
-    which has all of it once more. Each function is optimised by itself all the same: without that
-    heuristic play was a fifth slower, and the search two fifths.
+    numba generates machine code for each function with all its callees, at every level up to the
+    entry, which contains everything once more. Each function is still optimised by itself: without
+    that, heuristic play was a fifth slower, and the search two fifths.
     """
 
     def _finalize_final_module(self) -> None:
@@ -210,28 +210,28 @@ class _InnerLibrary(JITCodeLibrary):
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Returns 0: there is no machine code."""
+        """Returns 0, because there is no machine code."""
         return 0
 
     @property
     def codegen(self) -> Any:
-        """What is asked to ``set_env``."""
+        """The object that receives ``set_env``."""
         return self
 
     def set_env(self, env_name: str, env: Any) -> None:
-        """Does nothing: what an environment holds, constants of objects, no function here uses."""
+        """Does nothing: environments hold object constants, which no function here uses."""
 
 
 class _InnerCompiler(Compiler):
     def compile_extra(self, func: Any) -> Any:
-        """Compiles a function into a library of ours."""
+        """Compiles a function into an ``_InnerLibrary``."""
         library = _InnerLibrary(self.state.targetctx.codegen(), func.__qualname__)
         self.state.library = library
         return super().compile_extra(func)
 
 
 class _Inner(CPUDispatcher):
-    """A function that is compiled with its callers; from Python, as tests call it, by itself."""
+    """A function that is compiled with its callers, or by itself when Python (a test) calls it."""
 
     _alone: Any = None
 
@@ -254,19 +254,19 @@ def _inner(function: Callable[..., Any], **options: Any) -> Any:
 
 
 def inline(function: Callable[..., Any]) -> Any:
-    """Decorator of small functions: compiled into their callers."""
+    """Decorates a small function, which is compiled into its callers."""
     return _inner(function, forceinline=True)
 
 
 def inner(function: Callable[..., Any]) -> Any:
-    """Decorator of functions that compiled ones call, too large to be in each of them."""
+    """Decorates a function that compiled code calls, but that is too large to inline."""
     return _inner(function)
 
 
 def entry(function: Callable[..., Any]) -> Any:
-    """Decorator of the functions that Python calls, with machine code that is kept on disk.
+    """Decorates a function that Python calls; its machine code is cached on disk.
 
-    Each one is compiled with all that it calls: what only compiled functions call is ``inline`` or
+    It is compiled with all its callees. Functions that only compiled code calls are ``inline`` or
     ``inner``.
     """
     if not COMPILED:
@@ -277,7 +277,7 @@ def entry(function: Callable[..., Any]) -> Any:
     before = numba.config.CACHE_DIR
     try:
         numba.config.CACHE_DIR = _FOLDER
-        compiled._cache = _Cache(function)  # in place of what cache=True would put there
+        compiled._cache = _Cache(function)  # instead of the cache that cache=True would set
     finally:
         numba.config.CACHE_DIR = before
     return compiled

@@ -1,6 +1,6 @@
-"""Dealing: the first dealer, the shuffle, the turned card; on one row, compiled.
+"""Dealing on one row, compiled: the first dealer, the shuffle, the turned card.
 
-Source of the first dealer's rules: ``docs/rules.md``, "First dealer".
+``docs/rules.md`` has the rules for the first dealer under "First dealer".
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def draw(row, stock, size):
 
 @inline
 def first_jack_seat(row, rules, start):
-    """Returns who gets the first jack when the pack is dealt face up from a seat on."""
+    """Returns the seat that gets the first jack when the pack is dealt face up from a seat."""
     seat, stock, left = start, rules.pack, rules.num_cards
     card = draw(row, stock, left)
     while not has(rules.jacks, card):
@@ -43,7 +43,7 @@ def first_jack_seat(row, rules, start):
 
 @inline
 def best_draws(drawn, seats):
-    """Returns which of the drawing seats drew the highest rank, as a mask of seats.
+    """Returns the seats that drew the highest rank, as a mask.
 
     Args:
         drawn: Card by seat.
@@ -62,12 +62,12 @@ def best_draws(drawn, seats):
 
 @inline
 def _high_card_seat(row, rules):
-    """Returns the drawer of the highest card; those who tie draw again from what is left."""
+    """Returns the drawer of the highest card; ties draw again from the remaining cards."""
     stock, left = rules.pack, rules.num_cards
     drawn = np.zeros(8, np.int8)
     seats = bit(rules.players) - ONE
     while seats & (seats - ONE) != ZERO:
-        if left < count(seats):  # a tiny pack has run out: chance decides
+        if left < count(seats):  # a tiny pack has run out: draw a seat at random
             return nth(seats, below(row, count(seats)))
         for seat in range(rules.players):
             if has(seats, seat):
@@ -91,7 +91,7 @@ def draw_first_dealer(row, rules):
 
 @inline
 def set_plan(row, rules, place):
-    """Sets hand size, source of trumps and blindness of the deal from its place in the schedule."""
+    """Sets hand size, trump source and blindness of the deal from its schedule position."""
     row.plan = place
     row.hand_size = rules.plan_size[place]
     row.trump_source = rules.plan_trump[place]
@@ -117,7 +117,7 @@ def set_trump(row, rules):
 
 @inline
 def deal_cards(row, rules):
-    """Shuffles, deals one by one from eldest on, turns a card if one is due, opens the bidding."""
+    """Shuffles, deals one by one from eldest, turns a card if needed, opens the bidding."""
     for seat in range(rules.players):
         row.hands[seat] = ZERO
     stock, left, card = rules.pack, rules.num_cards, np.int64(NO_CARD)
@@ -139,7 +139,7 @@ def deal_cards(row, rules):
 
 @inline
 def next_deal(row, rules):
-    """Deals the next deal of a game: the deal passes one seat to the left."""
+    """Deals the next deal of a game, with the dealer one seat to the left."""
     row.deal += 1
     row.dealer = (row.dealer + 1) % rules.players
     place = EXTRA_PLAN if row.extra > 0 else row.deal % rules.num_plans
@@ -149,7 +149,7 @@ def next_deal(row, rules):
 
 @inline
 def prepare_episode(row, rules):
-    """Clears the scores, draws the first dealer and chooses the first deal; deals nothing."""
+    """Clears the scores, draws the first dealer and chooses the first deal, without dealing."""
     for seat in range(8):
         row.scores[seat] = 0
         row.points[seat] = 0
@@ -167,6 +167,6 @@ def prepare_episode(row, rules):
 
 @inline
 def begin_episode(row, rules):
-    """Begins a game (or a single deal, as the rules record says) and deals."""
+    """Begins a game (or a single deal, depending on the rules record) and deals."""
     prepare_episode(row, rules)
     deal_cards(row, rules)

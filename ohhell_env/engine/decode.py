@@ -1,7 +1,7 @@
-"""From an observation back to a record: what one seat sees, put into a ``GAME`` row.
+"""Converts an observation back to a record: the view of one seat as a ``GAME`` row.
 
-The seat that looks becomes seat 0; what it cannot see stays empty. The engine's own functions, and
-players made for the engine, then run on that row as on any other.
+The observing seat becomes seat 0, and everything that it cannot see stays empty. The engine's
+functions, and players inside the engine, then run on that row as on any other.
 """
 
 # pyright: basic
@@ -32,9 +32,8 @@ def view_to_row(view, mask, sections, rules, row):
         mask: int8 (A,), its action mask.
         sections: ``SECTIONS`` record of its layout.
         rules: ``RULES`` record.
-        row: ``GAME`` record, written in place. Hands of others are empty, but for their open cards
-            in the bidding of a blind deal; bids that are not known are ``NO_BID``; the random
-            stream is left alone.
+        row: ``GAME`` record, written in place. Other hands are empty, except for open cards in the
+            bidding of a blind deal; unknown bids are ``NO_BID``; the random stream stays unchanged.
     """
     row.seat = 0
     row.phase = _BID if view[sections.phase] else _PLAY
@@ -70,7 +69,7 @@ def _mask_of(view, start, width):
 
 @inline
 def _first_of(view, start, width):
-    """Returns the first place that is not zero, or -1."""
+    """Returns the first index that is not zero, or -1."""
     for place in range(width):
         if view[start + place] != 0:
             return place
@@ -110,7 +109,7 @@ def _read_seats(view, sections, rules, row):
     players = rules.players
     row.dealer = _first_of(view, sections.dealer, players)
     row.leader = _first_of(view, sections.leader, players)
-    if row.phase == _BID:  # the record calls eldest the leader while the bidding lasts
+    if row.phase == _BID:  # in the bidding, the record has eldest as the leader
         row.leader = (row.dealer + 1) % players
     row.best_seat = (
         NOBODY if row.trick_size == 0 else _first_of(view, sections.winning_seat, players)
@@ -135,11 +134,11 @@ def _read_seats(view, sections, rules, row):
 
 @inline
 def _read_trump(view, sections, rules, row):
-    """Reads the trump suit, and where it comes from as far as that can matter."""
+    """Reads the trump suit, and its source as far as that matters."""
     suit = _first_of(view, sections.trump, sections.num_suits + 1)
     row.trump = NO_TRUMP if suit == sections.num_suits else suit
     row.broken = 0
-    if suit < 0:  # not revealed yet: by a card or by chance
+    if suit < 0:  # not revealed yet, so it comes from a card or from chance
         row.trump, row.trump_source = NO_TRUMP, _RANDOM_SUIT
     elif row.turned != NO_CARD:
         row.trump_source = _card_source(rules, np.int64(row.hand_size))
@@ -153,7 +152,7 @@ def _read_trump(view, sections, rules, row):
 
 @inline
 def _card_source(rules, hand_size):
-    """Returns whether the card seen was turned from the stock or is the dealer's last card."""
+    """Returns whether the shown card was turned from the stock or is the dealer's last."""
     if rules.players * hand_size == rules.num_cards:
         return _DEALER_CARD
     for place in range(rules.num_plans):

@@ -1,14 +1,14 @@
-"""The writers of observations and states: one each, from a table's record to int8 values.
+"""Writes observations and states as int8 values from a table's record.
 
-Where each section starts stands in a ``SECTIONS`` record that ``ohhell_env.observation`` makes from
-its section table; nothing here knows an offset. A seat's view holds all that the seat may know and
-nothing else; seats count from the observer on, clockwise. A state holds what nobody may know as
-well, for a referee or a critic in training; its seats count from the dealer's left on.
+A ``SECTIONS`` record, which ``ohhell_env.observation`` builds from its section table, has the start
+of each section; this module has no fixed offsets. A seat's view holds everything that the seat may
+know and nothing else; its seats count clockwise from the observer. A state also holds everything
+hidden, for a referee or a critic in training; its seats count from the dealer's left.
 
-Sections are written in ascending order, card sections 64 bytes at a time, the others 8 (a byte per
-seat or value): what is written past the end of one is overwritten by the next, and what is written
-past the end of a table's row by the next table. So rows are written in ascending order, too, and a
-buffer has ``MARGIN`` bytes to spare behind the last one.
+Sections are written in ascending order: card sections 64 bytes at a time, the others 8 (a byte per
+seat or value). The next section overwrites any excess bytes, and the next table those past the end
+of a row. So rows are also written in ascending order, and a buffer has ``MARGIN`` spare bytes after
+the last one.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ STATE_SMALL_SECTIONS = (
 ABSENT = -1
 """Start of a section that a layout leaves out."""
 MARGIN = 64
-"""Bytes that the writer may touch behind a row that it writes."""
+"""Bytes that the writer may overwrite after a row."""
 PAIR = 16
-"""Numbers that outgrow int8 are written as the pair (a, b) of ``16 * a + b``."""
+"""Numbers too large for int8 are written as the pair (a, b) of ``16 * a + b``."""
 _PAIR_MIN, _PAIR_MAX = -128 * PAIR, 128 * PAIR - 1
 
 _NAMES = (*CARD_SECTIONS, *SMALL_SECTIONS, *STATE_CARD_SECTIONS, *STATE_SMALL_SECTIONS)
@@ -88,8 +88,8 @@ SECTIONS = np.dtype(
     + [
         ("card_width", np.int64),  # values per card section
         ("num_suits", np.int64),
-        ("num_seats", np.int64),  # seats that there is room for
-        ("small_start", np.int64),  # first value behind the card sections
+        ("num_seats", np.int64),  # number of seats with room
+        ("small_start", np.int64),  # first value after the card sections
         ("length", np.int64),  # values of an observation or state
         ("num_actions", np.int64),  # values of an action mask
     ]
@@ -113,8 +113,8 @@ def write_mask(row, buffer, base, acting):
     Args:
         row: A table.
         buffer: int8, ``MARGIN`` bytes longer than its rows, written in place.
-        base: Where the mask starts.
-        acting: Whether the seat that asks is the one to act.
+        base: Start of the mask.
+        acting: Whether the observing seat is to act.
     """
     cards = row.legal if acting and row.phase == _PLAY else ZERO
     bids = row.legal if acting and row.phase == _BID else ZERO
@@ -130,9 +130,9 @@ def write_observation(row, rules, sections, seat, buffer, base):
         row: A table.
         rules: Its rules record.
         sections: A ``SECTIONS`` record of an observation.
-        seat: The seat that looks.
+        seat: The observing seat.
         buffer: int8, ``MARGIN`` bytes longer than its rows, written in place.
-        base: Where the observation starts.
+        base: Start of the observation.
     """
     hidden = row.blind and row.phase == _BID
     spread(buffer, base + sections.hand, ZERO if hidden else row.hands[seat])
@@ -143,7 +143,7 @@ def write_observation(row, rules, sections, seat, buffer, base):
         put8(buffer, base + sections.trump_source, _flag(np.int64(row.trump_source)))
     put8(buffer, base + sections.led_suit, _led_suit(row))
     put8(buffer, base + sections.dealer, _seat_flag(seat, row.dealer, rules.players))
-    secret = rules.simultaneous and row.phase == _BID  # nobody sees a bid before all have bid
+    secret = rules.simultaneous and row.phase == _BID  # bids stay hidden until all are made
     _write_seats(row, rules, sections, seat, secret, buffer, base)
     _write_counts(row, sections, secret, buffer, base)
     _write_game(row, rules, sections, seat, buffer, base)
@@ -156,14 +156,14 @@ def write_observation(row, rules, sections, seat, buffer, base):
 
 @inline
 def write_state(row, rules, sections, buffer, base):
-    """Writes all that there is to know of a table, seats counted from the dealer's left on.
+    """Writes full information about a table; seats count from the dealer's left.
 
     Args:
         row: A table.
         rules: Its rules record.
         sections: A ``SECTIONS`` record of a state.
         buffer: int8, ``MARGIN`` bytes longer than its rows, written in place.
-        base: Where the state starts.
+        base: Start of the state.
     """
     eldest = following(np.int64(row.dealer), rules.players)
     stock = rules.pack
@@ -190,7 +190,7 @@ def write_state(row, rules, sections, buffer, base):
 
 @inline
 def _write_table(row, rules, sections, seat, trump_shown, buffer, base):
-    """Writes the sections of cards that lie open; seats count from ``seat`` on."""
+    """Writes the sections of visible cards; seats count from ``seat``."""
     if sections.turned != ABSENT:
         shown = row.turned != NO_CARD and trump_shown
         spread(buffer, base + sections.turned, bit(row.turned) if shown else ZERO)
@@ -207,14 +207,14 @@ def _write_table(row, rules, sections, seat, trump_shown, buffer, base):
 
 @inline
 def _write_by_seat(cards, rules, sections, seat, buffer, start):
-    """Writes a section of cards for each seat, from ``seat`` on."""
+    """Writes a section of cards for each seat, starting with ``seat``."""
     end = start + sections.num_seats * sections.card_width
     holder = np.int64(seat)
     for _ in range(rules.players):
         spread(buffer, start, cards[holder])
         start += sections.card_width
         holder = holder + 1 if holder + 1 < rules.players else 0
-    while start < end:  # seats that this table does not have
+    while start < end:  # unused seats
         spread(buffer, start, ZERO)
         start += sections.card_width
 
@@ -228,7 +228,7 @@ def _write_trick(row, buffer, start):
 
 @inline
 def _write_open_cards(row, rules, seat, buffer, start):
-    """In the bidding of a blind deal: each card that others hold, with its holder's place."""
+    """Writes each card of the other seats with its holder, in the bidding of a blind deal."""
     spread(buffer, start, ZERO)
     if row.blind and row.phase == _BID:
         for distance in range(1, rules.players):
@@ -253,7 +253,7 @@ def _seat_flag(seat, other, players):
 
 @inline
 def _from_observer(word, seat, players):
-    """Turns a word of one byte per seat so that the observer comes first; no other bytes stay."""
+    """Rotates a word of one byte per seat so that the observer comes first; clears the rest."""
     word = word & (_ALL >> np.uint64(64 - 8 * players))
     own_first = word >> np.uint64(8 * seat)
     others = (word << np.uint64(8 * (players - seat - 1))) << _EIGHT
@@ -281,7 +281,7 @@ def _led_suit(row):
 
 @inline
 def _write_seats(row, rules, sections, seat, secret, buffer, base):
-    """Writes what each seat has shown, bid and won; secret bids are left out but for the first."""
+    """Writes each seat's voids, bid and tricks; of secret bids only the observer's own."""
     players = rules.players
     leader, winning = ZERO, ZERO
     if row.phase == _PLAY:
@@ -336,7 +336,7 @@ def _pair(value):
 
 @inline
 def _wide_pair(value):
-    """Returns the wide pair of a number that is not negative as two bytes of a word."""
+    """Returns the wide pair of a non-negative number as two bytes of a word."""
     value = min(np.int64(value), WIDE_PAIR * WIDE_PAIR - 1)
     return np.uint64(value // WIDE_PAIR | value % WIDE_PAIR << 8)
 
@@ -350,14 +350,14 @@ def _write_scores(row, rules, sections, seat, buffer, base):
         put8(buffer, start, _pair(row.scores[other]))
         other = other + 1 if other + 1 < rules.players else 0
         start += 2
-    while start < end:  # seats that this table does not have
+    while start < end:  # unused seats
         put8(buffer, start, ZERO)
         start += 2
 
 
 @inline
 def _write_tie_values(row, rules, sections, seat, buffer, base):
-    """Writes what decides a tie at the end, where the rules count something for that."""
+    """Writes the values that break a tie at the end, if the rules count any."""
     start = base + sections.tie_values
     end = start + 2 * sections.num_seats
     if rules.tie_break == _MOST_EXACT or rules.tie_break == _BID_TOTAL:
@@ -375,7 +375,7 @@ def _write_tie_values(row, rules, sections, seat, buffer, base):
 
 @inline
 def _write_game(row, rules, sections, seat, buffer, base):
-    """Writes how the game stands; seats count from ``seat`` on."""
+    """Writes the state of the game; seats count from ``seat``."""
     if sections.zero_streak != ABSENT:
         put8(buffer, base + sections.zero_streak, ZERO)
     _write_scores(row, rules, sections, seat, buffer, base)
@@ -398,5 +398,5 @@ def _write_rules(rules, sections, buffer, base):
 
 
 def new_buffer(rows: int, length: int) -> np.ndarray:
-    """Returns a zeroed flat int8 buffer for some rows, with the writer's margin behind them."""
+    """Returns a zeroed flat int8 buffer for some rows, plus the writer's margin."""
     return np.zeros(rows * length + MARGIN, np.int8)

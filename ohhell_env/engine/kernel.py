@@ -1,14 +1,14 @@
-"""The rules of play on one table: bidding, following suit, winning tricks; compiled.
+"""The rules of play on one table, compiled: bidding, following suit, winning tricks.
 
-In words. From eldest (the dealer's left) on, each seat bids 0 to the hand size; under the *hook*
-the last bidder may not make the bids total the hand size: hand size 5, bids 2 0 1, so the dealer
-may not bid 2. Eldest (or the highest bidder) leads any card; a seat must follow suit if it can;
-otherwise it plays what the duty of the void allows. The highest trump wins the trick, without a
-trump the highest card of the led suit; the winner leads next. Variants are data in the rules
-record: what each setting means stands in ``axes.py``.
+In words: from eldest (the dealer's left), each seat bids 0 to the hand size. Under the *hook*, the
+last bidder may not make the bids total the hand size: with hand size 5 and bids 2 0 1, the dealer
+may not bid 2. Eldest (or the highest bidder) leads any card. A seat must follow suit if it can;
+otherwise it plays any card that the rules for voids allow. The highest trump wins the trick, or
+without a trump the highest card of the led suit; the winner leads next. Variants are data in the
+rules record; ``axes.py`` explains each setting.
 
-Callers go through ``step``, which checks an action before anything changes. ``row.legal`` always
-holds the legal bids or cards of the seat to act.
+Callers use ``step``, which checks an action before anything changes. ``row.legal`` always holds the
+legal bids or cards of the seat to act.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _open_trick(row, leader):
 
 @inline
 def legal_bids(row, rules):
-    """Returns the bids that the seat to act may make, as a mask (bit b: bid b)."""
+    """Returns the legal bids of the seat to act, as a mask (bit b: bid b)."""
     hand_size = np.int64(row.hand_size)
     bids = bit(hand_size + 1) - ONE
     if row.num_bids + 1 == rules.players and hand_size >= rules.hook_from:
@@ -97,7 +97,7 @@ def legal_bids(row, rules):
 
 @inline
 def legal_cards(row, rules):
-    """Returns the cards that the seat to act may play, as a mask."""
+    """Returns the legal cards of the seat to act, as a mask."""
     hand = row.hands[row.seat]
     trump = np.int64(row.trump)
     if row.trick_size == 0:
@@ -129,7 +129,7 @@ def _legal_leads(row, rules, hand, trump):
 
 @inline
 def _void_duty(row, rules, hand, trump):
-    """Returns what a seat may play that is void in the led suit and may owe a trump."""
+    """Returns the legal cards of a seat that is void in the led suit and may have to trump."""
     trumps = hand & suit_mask(trump)
     if trumps == ZERO:
         return hand
@@ -182,7 +182,7 @@ def _highest_bidder(row, rules, eldest):
 
 @inline
 def _play_blind(row, rules):
-    """Plays the only trick of a blind one-card deal: nobody knows his card, nobody chooses."""
+    """Plays the only trick of a blind one-card deal, in which seats do not know their card."""
     code = np.int64(0)
     for _ in range(rules.players):
         seat = np.int64(row.seat)
@@ -215,7 +215,7 @@ def _play(row, rules, card):
 
 @inline
 def _take_lead(row, rules, seat, card, suit):
-    """Notes the led suit, a shown void, and whether the card wins the trick so far."""
+    """Updates the led suit, shown voids, and the winning card of the trick."""
     best = np.int64(row.best_card)
     if row.trick_size == 0:
         row.led_suit = suit
@@ -259,10 +259,10 @@ def _finish_trick(row, rules):
 
 @inline
 def trump_known(row, rules):
-    """Returns whether the players know the trump suit: a late one only after the bidding.
+    """Returns whether the players know the trump suit; a late one only after the bidding.
 
-    Only a card or chance can be kept from the players; a fixed suit, a rotation and a deal without
-    trumps follow from the rules.
+    Only a trump from a card or from chance can be hidden; a fixed suit, a rotation and a deal
+    without trumps follow from the rules.
     """
     return not rules.trump_late or row.phase != _BID or not _by_card_or_chance(row)
 
@@ -275,7 +275,7 @@ def _by_card_or_chance(row):
 
 @inline
 def is_legal(row, action):
-    """Returns whether an action code is legal for the seat to act; any int64 may be asked."""
+    """Returns whether an action code, any int64, is legal for the seat to act."""
     if row.phase == _BID:
         return BID_BASE <= action < BID_BASE + NUM_BIDS and has(row.legal, action - BID_BASE)
     return 0 <= action < BID_BASE and has(row.legal, action)
@@ -283,7 +283,7 @@ def is_legal(row, action):
 
 @inline
 def apply(row, rules, action):
-    """Makes a legal action; returns ``16 * Event + next seat`` (15: nobody). Checks nothing."""
+    """Plays a legal action unchecked; returns ``16 * Event + next seat`` (15: nobody)."""
     if row.phase == _BID:
         return _bid(row, rules, action - BID_BASE)
     return _play(row, rules, action)
@@ -291,7 +291,7 @@ def apply(row, rules, action):
 
 @inline
 def step(row, rules, action):
-    """Makes an action if it is legal, else returns ``ILLEGAL`` with the row unchanged."""
+    """Plays an action if it is legal, else returns ``ILLEGAL`` with the row unchanged."""
     if not is_legal(row, action):
         return np.int64(ILLEGAL)
     return apply(row, rules, action)

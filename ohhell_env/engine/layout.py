@@ -1,9 +1,9 @@
-"""What a table's record and the compiled rules hold: the dtypes of the engine.
+"""The dtypes of the engine: a table's record and the compiled rules.
 
-A table is one row of ``GAME``; it carries everything, its random stream too, so a copied row is a
-snapshot. The rules are one row of ``RULES``, made once by ``compile_rules`` and only read.
-Seats are numbers 0 to players - 1 clockwise, cards are ``suit * 13 + rank``, sets of cards are
-64-bit masks. Nothing here decides anything: the rules of play are in ``kernel.py``.
+A table is one row of ``GAME``. The row holds everything, including the random stream, so a copied
+row is a snapshot. The rules are one row of ``RULES``, created by ``compile_rules`` and read-only.
+Seats are numbers from 0 to players - 1 clockwise, cards are ``suit * 13 + rank``, and sets of cards
+are 64-bit masks. The rules of play are in ``kernel.py``.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ NO_BID = -1
 NO_CARD = -1
 NOBODY = -1
 BID_BASE = actions.BID_BASE
-"""Action of a bid b is ``BID_BASE + b``; actions below it are cards."""
+"""The action of a bid b is ``BID_BASE + b``; smaller actions are cards."""
 NUM_BIDS = MAX_HAND_SIZE + 1
 
 
 class Phase(IntEnum):
-    """Where a table stands."""
+    """The phase of a table."""
 
     BID = 0
     PLAY = 1
@@ -52,7 +52,7 @@ class Phase(IntEnum):
 
 
 class Event(IntEnum):
-    """What an action brought about; ``kernel.step`` returns ``16 * event + next seat``."""
+    """The effect of an action; ``kernel.step`` returns ``16 * event + next seat``."""
 
     NEXT = 0
     TRICK = 1
@@ -61,31 +61,31 @@ class Event(IntEnum):
 
 
 ILLEGAL = -1
-"""What ``kernel.step`` returns for an action that is not legal; the record is unchanged."""
+"""Result of ``kernel.step`` for an illegal action; the record is unchanged."""
 
 TRUMP_LEADS = ("anytime", "after_first_trick", "after_broken", "when_forced")
 VOID_DUTIES = ("any", "must_trump", "must_overtrump_else_trump", "must_overtrump_else_free")
 TIE_BREAKS = ("shared", "extra_deals", "most_exact_bids", "largest_bid_total")
 SETTLEMENTS = ("none", "differences", "pool")
 REWARDS = ("points", "relative", "win", "settlement")
-"""What an episode can pay: see ``ohhell_env.envs``."""
+"""The reward settings; see ``ohhell_env.envs``."""
 FIRST_DEALERS = {"random": -1, "first_jack": -2, "high_card": -3}
 EXTRA_PLAN = MAX_SCHEDULE
-"""Place of the plan of an extra deal, behind the schedule."""
+"""Index of the plan of an extra deal, after the schedule."""
 CHOSEN_PLAN = MAX_SCHEDULE + 1
-"""Place of the plan of a hand size that was asked for and is not in the schedule."""
+"""Index of the plan of a chosen hand size that is not in the schedule."""
 _PLANS = MAX_SCHEDULE + 2
 
 _U8, _I1, _I2, _I4, _I8, _F8 = np.uint64, np.int8, np.int16, np.int32, np.int64, np.float64
 
 GAME = np.dtype(
     [
-        # what every decision touches stands together
+        # fields that every decision uses are next to each other
         ("legal", _U8),  # legal bids (bit b) in BID, legal cards in PLAY, else empty
         ("bids", _I1, MAX_SEATS),  # NO_BID before the bid
         ("tricks_won", _I1, MAX_SEATS),
-        ("trick", _I1, MAX_SEATS),  # cards of the current trick, in order, from the leader on
-        ("voids", _I1, MAX_SEATS),  # bit s: the seat has shown that it holds no card of suit s
+        ("trick", _I1, MAX_SEATS),  # cards of the current trick, in order from the leader
+        ("voids", _I1, MAX_SEATS),  # bit s: the seat has shown a void in suit s
         ("phase", _I1),
         ("seat", _I1),  # seat to act; NOBODY when none
         ("dealer", _I1),
@@ -102,16 +102,16 @@ GAME = np.dtype(
         ("trick_size", _I1),  # cards in the current trick
         ("leader", _I1),  # seat that leads or led the current trick
         ("led_suit", _I1),
-        ("best_card", _I1),  # card that wins the current trick so far
+        ("best_card", _I1),  # card that is winning the current trick
         ("best_seat", _I1),
-        ("fixed", _I1),  # 1 where this deal's cards were chosen by a caller
+        ("fixed", _I1),  # 1 if a caller chose the cards of this deal
         ("deal", _I4),  # deals finished before this one
-        ("plan", _I4),  # place of this deal in the schedule
+        ("plan", _I4),  # index of this deal in the schedule
         ("extra", _I4),  # extra deals begun after a tie
         ("scores", _I4, MAX_SEATS),  # of the game, after the last finished deal
         ("hands", _U8, MAX_SEATS),  # cards held
         ("played", _U8, MAX_SEATS),  # cards played in this deal, by seat
-        ("place", _I1, 64),  # card -> its place in the order of play, 1 = first; 0 = not played
+        ("place", _I1, 64),  # card -> position in the order of play, 1 = first; 0 = not played
         ("points", _I4, MAX_SEATS),  # of the last finished deal
         ("exact_bids", _I4, MAX_SEATS),  # deals in which the bid was made
         ("bid_totals", _I4, MAX_SEATS),  # sum of a seat's bids over the game
@@ -126,7 +126,7 @@ RULES = np.dtype(
         ("players", _I8),
         ("num_cards", _I8),  # size of the pack
         ("pack", _U8),  # the pack as a mask
-        ("jacks", _U8),  # cards that make the first dealer under first_jack
+        ("jacks", _U8),  # cards that decide the first dealer under first_jack
         ("num_suits", _I8),
         ("num_plans", _I8),  # length of the schedule
         ("plan_size", _I1, _PLANS),  # hand size of each deal
@@ -134,31 +134,31 @@ RULES = np.dtype(
         ("plan_blind", _I1, _PLANS),
         ("blind_once", _I8),  # 1: blind deals only in the first pass through the schedule
         ("one_deal", _I8),  # 1: an episode is one deal
-        ("num_choices", _I8),  # deals that such an episode draws from
-        ("choices", _I2, _PLANS),  # their places in the schedule
-        ("max_deals", _I8),  # deals of a game at most, extra ones not counted
+        ("num_choices", _I8),  # number of deals that such an episode draws from
+        ("choices", _I2, _PLANS),  # their indices in the schedule
+        ("max_deals", _I8),  # most deals of a game, without extra deals
         ("target", _I8),  # score that ends the game; 0: none
         ("rotation", _I1, 16),  # trump suits in rotation
         ("num_rotation", _I8),
         ("fixed_suit", _I8),
         ("trump_late", _I8),  # 1: trump is revealed after the bidding
-        ("hook_from", _I8),  # smallest hand size with the hook; a huge one: never
+        ("hook_from", _I8),  # smallest hand size with the hook; huge: never
         ("simultaneous", _I8),
         ("announce", _I8),
         ("first_dealer", _I8),  # seat, or a value of FIRST_DEALERS
         ("highest_bidder_leads", _I8),
-        ("trump_lead", _I8),  # place in TRUMP_LEADS
+        ("trump_lead", _I8),  # index in TRUMP_LEADS
         ("head", _I8),
-        ("void", _I8),  # place in VOID_DUTIES
-        ("tie_break", _I8),  # place in TIE_BREAKS
-        ("settlement", _I8),  # place in SETTLEMENTS
+        ("void", _I8),  # index in VOID_DUTIES
+        ("tie_break", _I8),  # index in TIE_BREAKS
+        ("settlement", _I8),  # index in SETTLEMENTS
         ("rate", _F8),
         ("ante", _F8),
         ("hard_score_bonus", _I8),
         ("points", _I4, (NUM_BIDS, NUM_BIDS, NUM_BIDS)),  # by hand size, bid, tricks won
-        # what the universal layout shows of them, see shown_rules.py
+        # the rules in the universal layout, see shown_rules.py
         ("features", _I1, RULE_FEATURES_WIDTH),
-        ("deals_ahead", _I1, _PLANS * BLOCK),  # by place in the schedule
+        ("deals_ahead", _I1, _PLANS * BLOCK),  # by index in the schedule
         ("point_rows", _I1, NUM_BIDS * POINT_ROWS * BLOCK),  # by hand size and bid
     ],
     align=True,
@@ -169,9 +169,9 @@ Rows = NDArray[np.void]
 
 
 def engine_rows(rows: Rows) -> Rows:
-    """Returns rows as the engine wants them.
+    """Returns rows in the form that the engine needs.
 
-    Compiled code takes plain structured arrays; interpreted code needs rows with attributes.
+    Compiled code uses plain structured arrays; interpreted code needs rows with attributes.
     """
     return rows if COMPILED else rows.view(np.recarray)
 
@@ -183,23 +183,22 @@ def new_games(count: int) -> Rows:
 
 @functools.lru_cache(maxsize=256)
 def compile_rules(rules: Rules, episode: str = "game", hand_size: int | None = None) -> Rows:
-    """Returns the rules as the one-row array that the engine reads; do not write to it.
+    """Returns the rules as the one-row array that the engine reads; it is read-only.
 
     Args:
         rules: The rules.
         episode: "game" or "deal".
-        hand_size: With episode "deal", the only hand size to be dealt; None: as the schedule has
-            them.
+        hand_size: With episode "deal", the only hand size; None: those of the schedule.
 
     Raises:
-        RulesError: Another episode, or a hand size that cannot be dealt.
+        RulesError: Unknown episode, or a hand size that cannot be dealt.
     """
     if episode not in ("game", "deal"):
         raise RulesError(f"episode must be 'game' or 'deal', got {shown(episode)}")
     if hand_size is not None and episode != "deal":
         raise RulesError(
-            f"hand_size={shown(hand_size)} needs episode='deal'; for the first deal of a game give "
-            "it to reset(options={'hand_size': ...})"
+            f"hand_size={shown(hand_size)} needs episode='deal'; for the first deal of a game, use "
+            "reset(options={'hand_size': ...})"
         )
     compiled = engine_rows(np.zeros(1, RULES))
     record = compiled[0]
@@ -284,7 +283,7 @@ def _write_points(record: np.void, rules: Rules, hand_size: int | None) -> None:
     if scoring.table is not None:
         most = min(most, len(scoring.table))
         if hand_size is not None and hand_size > most:
-            raise RulesError(f"hand_size={hand_size}: scoring.table ends at {most}")
+            raise RulesError(f"hand_size={hand_size}: scoring.table ends at hand size {most}")
     for size in range(1, most + 1):
         counts = range(size + 1)
         block = [[schedule.points(scoring, bid, won, size) for won in counts] for bid in counts]

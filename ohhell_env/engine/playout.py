@@ -1,4 +1,4 @@
-"""Random play inside the engine: whole deals without a step back to Python."""
+"""Random play inside the engine: whole deals without a return to Python."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DEAL = 16 * int(Event.DEAL)
 def random_action(row, chooser):
     """Returns a legal action of a table, each equally likely; ``chooser`` is a row with a stream.
 
-    The table's own stream deals its cards and is left alone.
+    The table's own stream deals its cards and stays unchanged.
     """
     place = nth(row.legal, below(chooser, count(row.legal)))
     return place + BID_BASE if row.phase == _BID else place
@@ -24,16 +24,16 @@ def random_action(row, chooser):
 
 @entry
 def play_random_deals(games, rules, choosers, deals):
-    """Plays a number of deals at random at table 0, beginning a new episode.
+    """Begins a new episode at table 0 and plays a number of deals at random.
 
     Args:
-        games: ``GAME`` rows; row 0 is played.
+        games: ``GAME`` rows; only row 0 is used.
         rules: ``RULES`` row.
         choosers: ``GAME`` rows; the stream of row 0 makes the choices.
-        deals: How many deals.
+        deals: Number of deals.
 
     Returns:
-        How many decisions were made.
+        The number of decisions.
     """
     row, chooser = games[0], choosers[0]
     decisions = 0

@@ -1,8 +1,8 @@
 """The random stream of a table: counter-based, unbiased, carried in the table's own record.
 
-The state walks in steps of an odd constant of its own (as in Steele, Lea and Flood, "Fast
-splittable pseudorandom number generators", 2014), and each word drawn is a scrambled state. Both
-numbers are derived from the seed and the row, so the streams of rows do not meet.
+The state advances in steps of its own odd constant (as in Steele, Lea and Flood, "Fast splittable
+pseudorandom number generators", 2014), and each word drawn is a scrambled state. Both numbers
+derive from the seed and the row, so the streams of different rows do not meet.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Points of a deal, end of the game, winners and settlement; on one row, compiled.
+"""Points of a deal, end of the game, winners and settlement on one row, compiled.
 
-The points themselves are a table in the rules record, filled from ``schedule.points``.
+The points are a table in the rules record, filled from ``schedule.points``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def score_deal(row, rules):
 def _game_over(row, rules):
     best = _top(row.scores, rules.players)
     at_target = rules.target > 0 and best >= rules.target
-    # An extra deal can take the leaders back below the target: only a tie goes on from there.
+    # An extra deal can take the leaders below the target, but then only a tie continues the game.
     if row.extra == 0 and row.deal + 1 < rules.max_deals and not at_target:
         return False
     if rules.tie_break != _EXTRA_DEALS or row.extra >= MAX_EXTRA_DEALS:
@@ -60,10 +60,10 @@ def _top(values, players):
 
 @inline
 def win_shares(row, rules, shares):
-    """Writes each seat's share of the win: one over the number of winners, else 0.
+    """Writes each seat's share of the win: 1 / number of winners for winners, else 0.
 
     Args:
-        row: A table; the scores as they are count.
+        row: A table; its current scores count.
         rules: The rules record.
         shares: float64 (players or more,), written in place.
     """
@@ -94,10 +94,10 @@ def _tie_value(row, tie_break, seat):
 
 @inline
 def settle(row, rules, paid):
-    """Writes what each seat is paid at the end of a game (it pays where negative).
+    """Writes the payment to each seat at the end of a game; negative if the seat pays.
 
-    Differences: ``rate * (n * s - sum of scores)`` after each winner got the hard score bonus.
-    Pool: everybody pays the ante, the winners share it.
+    Differences: ``rate * (n * s - sum of scores)``, after adding the hard score bonus to each
+    winner. Pool: each seat pays the ante, and the winners share the pool.
 
     Args:
         row: A table.

@@ -1,8 +1,8 @@
-"""Loops over tables of which one seat each belongs to a learner; compiled with the engine.
+"""Loops over tables with one learner's seat each; compiled with the engine.
 
-A row of ``SEATS`` stands beside each table and holds whose table it is and the chance of the seats
-that are answered for it: one key, and how many random words were drawn from it. So what happens at
-one table depends on nothing at another.
+Each table has a row of ``SEATS`` with the learner's seat and the random stream of the other seats:
+a key, and the number of random words drawn from it. So the play at one table does not depend on
+other tables.
 """
 
 # The rows are read by numba, not by the type checker.
@@ -20,7 +20,7 @@ from ohhell_env.engine.layout import BID_BASE, MAX_SEATS, Event, Phase, Rows, en
 _BID, _PLAY = int(Phase.BID), int(Phase.PLAY)
 _DEAL, _OVER = 16 * int(Event.DEAL), 16 * int(Event.OVER)
 _HALF = np.uint64(32)
-_OWN = np.uint64(0xA0761D6478BD642F)  # parts these words from the streams that deal
+_OWN = np.uint64(0xA0761D6478BD642F)  # separates these words from the streams that deal
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 SEATS = np.dtype(
@@ -28,9 +28,9 @@ SEATS = np.dtype(
         ("key", np.uint64),
         ("words", np.uint64),  # random words drawn so far
         ("learner", np.int64),  # the learner's seat
-        ("reward", np.float64),  # what the learner got in this step
-        ("deals", np.int64),  # deals that ended in this step
-        ("done", np.bool_),  # the episode ended in this step
+        ("reward", np.float64),  # the learner's reward in this step
+        ("deals", np.int64),  # number of deals that ended in this step
+        ("done", np.bool_),  # whether the episode ended in this step
     ],
     align=True,
 )
@@ -49,7 +49,7 @@ def _next_word(seat):
 
 @entry
 def seed_seats(seats, seed, first):
-    """Starts the chance of the tables: row i is table ``first + i`` of the seed (uint64 both)."""
+    """Starts the random streams: row i is table ``first + i`` of the seed (both uint64)."""
     for index in range(len(seats)):
         place = add(first, np.uint64(index))
         seats[index].key = mix(add(mix(seed ^ _OWN), mix(add(place, _OWN))))
@@ -58,7 +58,7 @@ def seed_seats(seats, seed, first):
 
 @entry
 def draw_learner(seats, players):
-    """Draws the learner's seat of row 0 anew, and returns it."""
+    """Draws a new learner's seat for row 0, and returns it."""
     seats[0].learner = _drawn(seats[0], players)
     return seats[0].learner
 
@@ -82,8 +82,8 @@ def begin_at(games, rules, seats, tables, learner):
         games: ``GAME`` rows (N,).
         rules: ``RULES`` row.
         seats: ``SEATS`` rows (N,).
-        tables: Whole numbers, the tables that are meant.
-        learner: The learner's seat; -1: drawn anew for each of them.
+        tables: Whole numbers, the indices of the tables.
+        learner: The learner's seat; -1: drawn for each table.
     """
     for index in tables:
         dealing.begin_episode(games[index], rules[0])
@@ -93,7 +93,7 @@ def begin_at(games, rules, seats, tables, learner):
 
 @inline
 def _act(row, rules, action, reward, seat, paid):
-    """Makes an action, pays the learner when a deal ends, and deals the next one."""
+    """Plays an action; at the end of a deal, pays the learner and deals the next one."""
     code = kernel.apply(row, rules, action)
     if code < _DEAL:
         return
@@ -109,15 +109,15 @@ def _act(row, rules, action, reward, seat, paid):
 
 @entry
 def answer(games, rules, seats, tables, actions, reward):
-    """Makes a legal action (int64) at each of some tables.
+    """Plays a legal action at each of some tables.
 
     Args:
         games: ``GAME`` rows (N,).
         rules: ``RULES`` row.
-        seats: ``SEATS`` rows (N,); what the learner is paid is added there.
-        tables: Whole numbers (B,), the tables that are meant.
+        seats: ``SEATS`` rows (N,); the learner's reward is added there.
+        tables: Whole numbers (B,), the indices of the tables.
         actions: int64 (B,).
-        reward: Place of the reward in ``REWARDS``.
+        reward: Index of the reward in ``REWARDS``.
     """
     paid = np.zeros(MAX_SEATS)
     for place in range(len(tables)):
@@ -127,7 +127,7 @@ def answer(games, rules, seats, tables, actions, reward):
 
 @inline
 def only_action(row):
-    """Returns the one legal action of the seat to act, or -1 where it has a choice."""
+    """Returns the only legal action of the seat to act, or -1 if it has a choice."""
     if row.legal & (row.legal - ONE) != ZERO:
         return np.int64(-1)
     return lowest(row.legal) + BID_BASE if row.phase == _BID else lowest(row.legal)
@@ -135,20 +135,20 @@ def only_action(row):
 
 @entry
 def waiting(games, rules, seats, tables, reward, places, questions):
-    """Plays the forced moves of the other seats, and says where one of them has a choice.
+    """Plays the forced moves of the other seats, and finds the tables where one has a choice.
 
     Args:
         games: ``GAME`` rows (N,).
         rules: ``RULES`` row.
         seats: ``SEATS`` rows (N,).
-        tables: Whole numbers (B,), the tables that are meant.
-        reward: Place of the reward in ``REWARDS``.
-        places: Who of the opponents sits so many seats (and one) after the learner.
-        questions: Arrays of at least B rows: tables (int64),
-            opponents (int64), words (uint64); written.
+        tables: Whole numbers (B,), the indices of the tables.
+        reward: Index of the reward in ``REWARDS``.
+        places: At i, the index of the opponent in the seat i + 1 after the learner.
+        questions: Arrays of at least B rows, written in place: tables (int64), opponents (int64),
+            words (uint64).
 
     Returns:
-        How many tables wait.
+        The number of tables that wait for an opponent.
     """
     record = rules[0]
     paid = np.zeros(MAX_SEATS)
@@ -181,7 +181,7 @@ def question(games, rules, sections, tables, views, masks):
 
 @entry
 def show(games, rules, sections, seats, views, masks):
-    """Writes the learner's view and mask of every table, the mask all zero where it is over."""
+    """Writes the learner's view and mask of every table; masks of ended episodes are zero."""
     starts = sections[0]
     for index in range(len(games)):
         row, learner = games[index], seats[index].learner
@@ -192,7 +192,7 @@ def show(games, rules, sections, seats, views, masks):
 
 @entry
 def first_illegal_of(games, tables, actions):
-    """Returns the first of some tables whose action is not legal there, as its place; or -1."""
+    """Returns the position in ``tables`` of the first illegal action, or -1."""
     for place in range(len(tables)):
         if not kernel.is_legal(games[tables[place]], np.int64(actions[place])):
             return place

@@ -1,10 +1,10 @@
-"""What an observation of the universal layout shows of the rules; plain arithmetic, done once.
+"""The rules as shown in observations of the universal layout; plain arithmetic, done once.
 
-Two games that are not the same must not look the same wherever that can matter to a decision. So
-every setting that can has a place here: most of them as numbers that stay the same all game
-(``RULE_FEATURES``), the schedule as what is still to come (``deals_ahead``), the scoring as the
-points that the seat can reach in the present deal (``point_rows``). Some places are reserved for
-settings to come and are 0 today, so that the width need not change with them.
+Two different games must look different wherever the difference can affect a decision. So every
+setting that can has a place here. Most settings are numbers that stay the same all game
+(``RULE_FEATURES``). The schedule appears as the deals still to come (``deals_ahead``), and the
+scoring as the points that the seat can reach in the current deal (``point_rows``). Some places are
+reserved for future settings and are 0 today, so that the width never changes.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from ohhell_env.rules.schedule import MAX_HAND_SIZE
 from ohhell_env.rules.settings import field_types
 
 BLOCK = 64
-"""Values that the engine copies at once; what is kept for it comes in blocks of so many."""
+"""Number of values that the engine copies at once; its tables are padded to such blocks."""
 WIDE_PAIR = 128
 """Numbers up to 16,383 of either sign are written as the wide pair (a, b) of ``128 * a + b``."""
 NEXT_DEALS = 16
-"""Deals ahead whose hand sizes are shown in their order."""
+"""Number of coming deals whose hand sizes are shown in order."""
 DEALS_AHEAD_WIDTH = NEXT_DEALS + MAX_HAND_SIZE
 POINT_ROWS = MAX_HAND_SIZE + 2
-"""Rows of points for each hand size: one for each bid, and one of all bids if they are made."""
+"""Rows of points for each hand size: one for each bid, and one for all bids if made."""
 POINTS_WIDTH = 2 * (MAX_HAND_SIZE + 1)
 RULE_FEATURES_WIDTH = 2 * BLOCK
-"""Room for ``RULE_FEATURES``; what is left over is zero."""
+"""Room for ``RULE_FEATURES``; the rest is zero."""
 _FINGERPRINT = 8
 _MOST_ROTATION = 16
 
 
 @dataclass(frozen=True)
 class RuleFeature:
-    """A setting as a universal observation shows it."""
+    """A setting as shown in a universal observation."""
 
     setting: str
-    """Its dotted name; in brackets where no setting has it yet."""
+    """Its dotted name; in brackets if the setting does not exist yet."""
     length: int
     meaning: str
     values: Callable[[Rules], Sequence[int]]
@@ -65,7 +65,7 @@ def _choices(setting: str) -> tuple[Any, ...]:
 
 
 def _one_of(setting: str, length: int | None = None) -> RuleFeature:
-    """A place for each of the values that a setting may have, and some for those to come."""
+    """Returns a feature with one place for each value of a setting, and spare ones."""
     choices = _choices(setting)
     length = length or len(choices)
     spare = length - len(choices)
@@ -76,7 +76,7 @@ def _one_of(setting: str, length: int | None = None) -> RuleFeature:
 
 
 def _flag(setting: str, when: Any = True) -> RuleFeature:
-    meaning = "1 if so" if when is True else f"1 if {when}"
+    meaning = "1 if true" if when is True else f"1 if {when}"
     return RuleFeature(setting, 1, meaning, lambda rules: [_value(rules, setting) == when])
 
 
@@ -109,7 +109,7 @@ def _suits(rules: Rules, letters: Sequence[str]) -> list[int]:
 
 
 def _fingerprint(rules: Rules) -> list[int]:
-    """Returns 32 bits of a digest of the points table, as far as the pack can serve it."""
+    """Returns 32 bits of a digest of the points table, up to the largest hand of the pack."""
     table = rules.scoring.table
     if table is None:
         return []
@@ -119,7 +119,7 @@ def _fingerprint(rules: Rules) -> list[int]:
 
 
 def _largest_hand(rules: Rules) -> list[int]:
-    """Returns the largest hand of the game where deals to come depend on it, though it is over."""
+    """Returns the largest hand of the game if future deals depend on it."""
     needed = rules.trump.no_trump_deals == "largest" or rules.tie_break == "extra_deals"
     return [max(schedule.hand_sizes(rules))] if needed else []
 
@@ -141,7 +141,7 @@ RULE_FEATURES = (
     _count("bidding.hook_min_hand"),
     _flag("bidding.announce"),
     _reserved("bids hidden until the deal is scored"),
-    _reserved("most bids of nil in a row"),
+    _reserved("most consecutive nil bids"),
     _one_of("blind_one_card"),
     _one_of("trump.method", 8),
     RuleFeature(
@@ -153,7 +153,7 @@ RULE_FEATURES = (
     RuleFeature(
         "trump.rotation",
         _MOST_ROTATION,
-        "1 to 4: a suit, 5: no-trump; 0 behind the last",
+        "1 to 4: a suit, 5: no-trump; 0 after the last",
         lambda rules: _suits(rules, rules.trump.rotation),
     ),
     _one_of("trump.exhausted"),
@@ -178,7 +178,7 @@ RULE_FEATURES = (
     RuleFeature(
         "end.max_deals",
         2,
-        "deals of a game at most, extra ones not counted, as a wide pair",
+        "the most deals of a game, without extra deals, as a wide pair",
         lambda rules: wide_pairs([schedule.num_deals(rules)]).tolist(),
     ),
     _one_of("tie_break", 6),
@@ -187,7 +187,7 @@ RULE_FEATURES = (
     RuleFeature(
         "schedule",
         1,
-        "the largest hand, where no_trump_deals is largest or ties are settled by extra deals",
+        "the largest hand, if no_trump_deals is largest or extra deals break ties",
         _largest_hand,
     ),
     RuleFeature(
@@ -197,7 +197,7 @@ RULE_FEATURES = (
         _first_blind,
     ),
 )
-"""The settings that a universal observation shows, in order."""
+"""The settings in a universal observation, in order."""
 
 
 def rule_features(rules: Rules) -> NDArray[np.int8]:
@@ -213,9 +213,9 @@ def rule_features(rules: Rules) -> NDArray[np.int8]:
 
 
 def wide_pairs(numbers: Any) -> NDArray[np.int8]:
-    """Returns numbers (..., n) as wide pairs, int8 (..., 2 n); what is too large is cut.
+    """Returns numbers (..., n) as wide pairs, int8 (..., 2 n); numbers too large are clipped.
 
-    Both parts have the number's sign, so a small number stands in the second part as it is.
+    Both parts have the number's sign, so the second part of a small number is the number itself.
 
     >>> wide_pairs([5, -5, 300]).tolist()
     [0, 5, 0, -5, 2, 44]
@@ -228,11 +228,11 @@ def wide_pairs(numbers: Any) -> NDArray[np.int8]:
 
 
 def deals_ahead(rules: Rules) -> NDArray[np.int8]:
-    """Returns what each deal of the schedule has before it, int8 (deals, BLOCK).
+    """Returns the deals that follow each deal of the schedule, int8 (deals, BLOCK).
 
-    First the hand sizes of the next ``NEXT_DEALS`` deals, 0 behind the last; then how many of the
-    deals still to come have each hand size from 1 on, at most 127. In a game to a target, whose
-    schedule begins again, the counts are those of one pass through it.
+    First come the hand sizes of the next ``NEXT_DEALS`` deals, 0 after the last; then, for each
+    hand size from 1 on, the number of deals still to come that have it, at most 127. In a game to a
+    target, whose schedule repeats, the counts are those of one pass through it.
     """
     sizes = schedule.hand_sizes(rules)
     shown = np.zeros((len(sizes), BLOCK), np.int8)
@@ -247,14 +247,14 @@ def deals_ahead(rules: Rules) -> NDArray[np.int8]:
 
 
 def point_rows(points: NDArray[np.int32]) -> NDArray[np.int8]:
-    """Returns the points of a deal as they are shown, int8 (hand sizes, POINT_ROWS, BLOCK).
+    """Returns the points of a deal as shown to a seat, int8 (hand sizes, POINT_ROWS, BLOCK).
 
     Args:
         points: int32 (hand sizes, bids, numbers of tricks won).
 
     Returns:
-        For each hand size and bid the points by tricks won, and in the last row those of each bid
-        if it is made; all as wide pairs.
+        For each hand size and bid, the points by tricks won; in the last row, the points of each
+        bid if it is made. All are wide pairs.
     """
     sizes, bids, _ = points.shape
     rows = np.zeros((sizes, POINT_ROWS, BLOCK), np.int8)

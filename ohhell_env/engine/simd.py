@@ -1,8 +1,8 @@
-"""Rows times a matrix, added up: what the players' small networks are made of.
+"""Matrix-vector products in vector instructions, for the players' small networks.
 
-Written as vector instructions, because a loop over lengths that the compiler knows is only as fast
-when it is unrolled, and then takes long to compile. Sums are made in the same order and without
-fused instructions everywhere, so that a decision is the same on every machine.
+A plain loop over lengths that the compiler knows is equally fast only when unrolled, and then takes
+long to compile. Sums use the same order and no fused instructions everywhere, so that a decision is
+the same on every machine.
 """
 
 # pyright: basic
@@ -21,15 +21,15 @@ _LANES = 16
 def add_matvec(size, width):
     """Returns a function that adds inputs (size,) times weights (size, width) to sums (width,).
 
-    All are float32 without gaps. ``size`` counts the inputs that are used; the compiled code does
-    not look at the lengths of the arrays.
+    All arrays are contiguous float32. Only the first ``size`` inputs are used; the compiled code
+    does not check the lengths of the arrays.
 
     Args:
         size: Number of inputs.
         width: Number of sums, a multiple of 8.
     """
     lanes = _LANES if width % _LANES == 0 else 8
-    assert width % lanes == 0, f"a width of whole vectors is wanted, got {width}"
+    assert width % lanes == 0, f"width must be a multiple of {lanes}, got {width}"
     if not COMPILED:
         return _interpreted(size, width)
 

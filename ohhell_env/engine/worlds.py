@@ -1,14 +1,14 @@
-"""Worlds: all that a seat does not know, drawn at random so that it fits what the seat knows.
+"""Worlds: random deals of the hidden cards that are consistent with what a seat knows.
 
-Every unseen card takes part, those of the stock too. What another seat may hold is read from its
-own play: a card that it could not have played with some other card in its hand proves that it does
-not hold that card. The engine's own rules of legality decide that, so shown voids and the duties of
-every variant (to head the trick, to trump, to overtrump, to hold trumps back) are one case.
+All unseen cards take part, including the stock. A seat's play limits the cards that it may hold: if
+a card would have been illegal with some other card in hand, the seat does not hold that other card.
+The engine's own legality check decides this, so shown voids and the duties of every variant (to
+head the trick, to trump, to overtrump, to hold trumps back) need no special cases.
 
-Worlds are uniform over all that fit. Seats that may hold every unseen card are dealt to at random.
-Where some seats may not, they are dealt to first, the most restricted one before the others, and
-the whole is accepted with a chance that evens out how many choices each had: exact again. Where
-that fails too often, a world is reached from one that fits by many exchanges of cards.
+Worlds are uniform over all consistent ones. Seats without restrictions get random cards. Restricted
+seats get their cards first, the most restricted one before the others. The result is accepted with
+a probability that balances the number of choices of each seat, which keeps the sampling exact. If
+that fails too often, many exchanges of cards transform one consistent world into another.
 """
 
 # pyright: basic
@@ -27,28 +27,28 @@ from ohhell_env.engine.rng import below, next_word, seed_stream
 from ohhell_env.rules.schedule import TrumpSource
 
 STOCK = MAX_SEATS
-"""Place of the undealt cards, behind the seats."""
+"""Index of the undealt cards, after the seats."""
 HOLDERS = MAX_SEATS + 1
 
 FITS, LOOSE, IMPOSSIBLE = 0, 1, 2
-"""Whether worlds fit all that was seen; or not the duties shown, only the numbers of cards; or no
-world has as many cards as the view says."""
+"""Whether worlds fit everything seen; or only the numbers of cards, not the shown duties; or no
+world has the numbers of cards in the view."""
 
 HIDDEN = np.dtype(
     [
-        ("unseen", np.uint64),  # cards whose place is not known
+        ("unseen", np.uint64),  # cards whose holder is unknown
         ("num_unseen", np.int64),
         ("known", np.uint64, HOLDERS),  # cards known to be in a hand
-        ("need", np.int64, HOLDERS),  # unseen cards that a seat holds
-        ("barred", np.uint64, HOLDERS),  # unseen cards that it does not hold
+        ("need", np.int64, HOLDERS),  # number of unseen cards that a seat holds
+        ("barred", np.uint64, HOLDERS),  # unseen cards that it cannot hold
         ("order", np.int64, HOLDERS),  # seats with need, the most restricted first
         ("num_order", np.int64),
-        ("narrow", np.int64),  # how many of them are restricted at all
+        ("narrow", np.int64),  # how many of them are restricted
         ("most", np.float64),  # log of the most choices that these can have
-        ("start", np.uint64, HOLDERS),  # one division of the unseen cards that fits
+        ("start", np.uint64, HOLDERS),  # one consistent deal of the unseen cards
         ("old", np.uint64, HOLDERS),  # the hands before the last exchange
         ("state", np.int64),  # FITS, LOOSE or IMPOSSIBLE
-        ("trump_from", np.int64),  # TrumpSource of a trump that is not revealed yet; -1: it is
+        ("trump_from", np.int64),  # TrumpSource of a hidden trump; -1: the trump is revealed
         ("stream", np.uint64),  # random stream, see engine/rng.py
         ("stream_step", np.uint64),
     ],
@@ -56,9 +56,9 @@ HIDDEN = np.dtype(
 )
 
 _TRIES = 64
-"""Worlds that may be rejected in a row before exchanges of cards take over."""
+"""Rejections in a row before exchanges of cards take over."""
 _EXCHANGES = 8
-"""Exchanges for each unseen card, until a world counts as drawn at random."""
+"""Exchanges per unseen card after which a world counts as random."""
 _LOG_FACTORIAL = np.array([math.lgamma(n + 1.0) for n in range(65)])
 _UNIT = 2.0**-53
 _ELEVEN = np.uint64(11)
@@ -70,22 +70,23 @@ _RANDOM_SUIT = int(TrumpSource.RANDOM_SUIT)
 
 @inline
 def uniform(stream):
-    """Returns a number from 0 to 1, 1 excluded, from a record's random stream."""
+    """Returns a random number in [0, 1) from a record's random stream."""
     return np.float64(next_word(stream) >> _ELEVEN) * _UNIT
 
 
-# ------------------------------------------------------------------- what a view leaves open
+# ------------------------------------------------------------------- the unknowns of a view
 
 
 @inner
 def read_hidden(row, rules, scratch, hidden):
-    """Notes what a seat does not know and what may be there.
+    """Finds the unknowns of a seat and the limits on them.
 
     Args:
-        row: ``GAME`` record of a view (``view_to_row``): what the seat does not see is empty.
+        row: ``GAME`` record of a view (``view_to_row``); everything that the seat does not see is
+            empty.
         rules: ``RULES`` record.
         scratch: ``GAME`` record, overwritten.
-        hidden: ``HIDDEN`` record, written in place, its random stream apart.
+        hidden: ``HIDDEN`` record, written in place except for its random stream.
     """
     players = rules.players
     hidden.state = FITS
@@ -130,7 +131,7 @@ def _read_cards(row, rules, hidden):
 
 @inline
 def _read_duties(row, rules, scratch, hidden):
-    """Plays the deal once more and bars, at each card, what would have made it illegal."""
+    """Replays the deal and bars, at each card, the cards that would have made it illegal."""
     order = np.full(65, NO_CARD, np.int64)
     for card in range(64):
         if row.place[card] > 0:
@@ -139,7 +140,7 @@ def _read_duties(row, rules, scratch, hidden):
     for place in range(1, np.int64(row.plays) + 1):
         card, seat = order[place], np.int64(scratch.seat)
         if card == NO_CARD or seat == NOBODY or not has(scratch.hands[seat], card):
-            hidden.state = LOOSE  # no such play can have been
+            hidden.state = LOOSE  # such a play is impossible
             return
         if hidden.need[seat] > 0:
             _bar(scratch, rules, hidden, seat, card)
@@ -152,7 +153,7 @@ def _read_duties(row, rules, scratch, hidden):
 
 @inline
 def _rewind_play(row, rules, first_card, scratch):
-    """Sets a record to the first lead, each hand being the cards that were played from it."""
+    """Sets a record to the first lead, with the cards played from each hand in that hand."""
     scratch.hand_size, scratch.dealer = row.hand_size, row.dealer
     scratch.trump, scratch.trump_source = row.trump, row.trump_source
     scratch.turned, scratch.blind = row.turned, row.blind
@@ -168,7 +169,7 @@ def _rewind_play(row, rules, first_card, scratch):
 
 @inline
 def _bar(scratch, rules, hidden, seat, card):
-    """Bars the unseen cards with which in hand the card could not have been played now."""
+    """Bars the unseen cards that would have made the played card illegal."""
     own = scratch.hands[seat]
     rest = hidden.unseen & ~hidden.barred[seat]
     while rest != ZERO:
@@ -182,13 +183,13 @@ def _bar(scratch, rules, hidden, seat, card):
 
 @inline
 def by_chance(source):
-    """Returns whether a card or chance decides a trump, so that it can be kept from the players."""
+    """Returns whether a card or chance decides the trump, so that it can be hidden."""
     return source in (_TURNED_CARD, _DEALER_CARD, _RANDOM_SUIT)
 
 
 @inline
 def planned_source(row, rules):
-    """Returns the ``TrumpSource`` by card or chance of deals of this hand size, or -1."""
+    """Returns the ``TrumpSource`` (a card or chance) of deals of this hand size, or -1."""
     for place in range(CHOSEN_PLAN + 1):
         planned = place < rules.num_plans or place == CHOSEN_PLAN
         source = np.int64(rules.plan_trump[place])
@@ -199,19 +200,19 @@ def planned_source(row, rules):
 
 @inline
 def _trump_from(row, rules):
-    """Returns where a trump comes from that is not revealed yet, or -1 if the trump is known."""
+    """Returns the source of a hidden trump, or -1 if the trump is known."""
     if row.phase != _BID or not rules.trump_late or row.trump_source != _RANDOM_SUIT:
         return np.int64(-1)
     source = planned_source(row, rules)
     return source if source >= 0 else np.int64(_RANDOM_SUIT)
 
 
-# ------------------------------------------------------------------------ one world that fits
+# ---------------------------------------------------------------------- one consistent world
 
 
 @inline
 def _arrange(hidden, players):
-    """Orders the seats, finds one world that fits and the bound of choices; False: none fits."""
+    """Orders the seats; finds a consistent world and the bound of choices. False: none exists."""
     hidden.num_order = 0
     hidden.narrow = 0
     for seat in range(players):
@@ -231,7 +232,7 @@ def _arrange(hidden, players):
 
 @inline
 def _slack(hidden, seat):
-    """Returns how many cards more a seat may hold than it does; huge without a restriction."""
+    """Returns the spare candidates for a seat's unseen cards; huge without a restriction."""
     if hidden.barred[seat] == ZERO:
         return np.int64(1000)
     return count(hidden.unseen & ~hidden.barred[seat]) - hidden.need[seat]
@@ -239,7 +240,7 @@ def _slack(hidden, seat):
 
 @inline
 def _insert(hidden, seat):
-    """Puts a seat in its place in the order."""
+    """Inserts a seat into the order."""
     place = hidden.num_order
     while place > 0 and _slack(hidden, hidden.order[place - 1]) > _slack(hidden, seat):
         hidden.order[place] = hidden.order[place - 1]
@@ -252,10 +253,10 @@ def _insert(hidden, seat):
 
 @inline
 def _feed(hidden, seat, players):
-    """Gives a seat one more card in ``start``, others passing cards on where need be.
+    """Gives a seat one more card in ``start``; other seats pass cards on if necessary.
 
-    A search in breadth over the seats that would each take a card from the next one, as in any
-    bipartite matching; False: no card can be had.
+    A breadth-first search over seats that would each take a card from the next one, as in bipartite
+    matching. False: no card is available.
     """
     queue = np.empty(HOLDERS, np.int64)
     giver_to = np.full(HOLDERS, -1, np.int64)
@@ -282,7 +283,7 @@ def _feed(hidden, seat, players):
 
 @inline
 def _pass_on(hidden, giver_to, gives, taker, card, last):
-    """Gives a card to a seat, its own card to the seat that it gives to, and so on to the last."""
+    """Gives a card to a seat, which passes a card on to the next, and so on to the last."""
     hidden.start[taker] = hidden.start[taker] | bit(card)
     while taker != last:
         passed = bit(gives[taker])
@@ -293,13 +294,13 @@ def _pass_on(hidden, giver_to, gives, taker, card, last):
 
 @inline
 def _choices(cards, size):
-    """Returns the log of the number of ways to choose so many of some cards."""
+    """Returns the log of the number of ways to choose ``size`` of ``cards`` cards."""
     return _LOG_FACTORIAL[cards] - _LOG_FACTORIAL[size] - _LOG_FACTORIAL[cards - size]
 
 
 @inline
 def _bound(hidden):
-    """Notes the log of the most choices that the restricted seats can have, dealt to in order."""
+    """Sets the log of the most choices that the restricted seats, in order, can have."""
     hidden.most = 0.0
     before, sizes = ZERO, np.int64(0)
     for place in range(hidden.narrow):
@@ -316,10 +317,10 @@ def _bound(hidden):
 
 @inner
 def draw_world(hidden, players, hands):
-    """Draws a world, each that fits equally likely.
+    """Draws a world; each consistent world is equally likely.
 
     Args:
-        hidden: ``HIDDEN`` record, not ``IMPOSSIBLE``; its random stream goes on.
+        hidden: ``HIDDEN`` record, not ``IMPOSSIBLE``; its random stream advances.
         players: Number of players.
         hands: uint64 (HOLDERS,), written in place: the cards of each seat, then the stock.
     """
@@ -338,7 +339,7 @@ def draw_world(hidden, players, hands):
 
 @inline
 def _try_world(hidden, hands):
-    """Deals the unseen cards; False if a restricted seat cannot be dealt to, or by rejection."""
+    """Deals the unseen cards; False if a restricted seat lacks cards, or by rejection."""
     left, size = hidden.unseen, hidden.num_unseen
     hands[:] = ZERO
     choices = -hidden.most
@@ -373,15 +374,16 @@ def _holder(hands, players, card):
 
 @inner
 def exchange(hidden, players, hands):
-    """Exchanges unseen cards between two or three holders if that fits; ``old`` keeps the hands.
+    """Exchanges unseen cards between two or three holders if that stays consistent.
 
-    A step of a random walk over all worlds that fit: each step is as likely as its reverse. Three
-    holders take part now and then, for there are worlds that no exchange between two connects.
+    A step of a random walk over all consistent worlds, as likely as its reverse. Sometimes three
+    holders take part, because exchanges between two do not connect all worlds. ``old`` keeps the
+    hands before the step.
 
     Args:
         hidden: ``HIDDEN`` record.
         players: Number of players.
-        hands: uint64 (HOLDERS,), a world that fits, changed in place.
+        hands: uint64 (HOLDERS,), a consistent world, changed in place.
 
     Returns:
         The holders whose cards changed, as a mask of seats and stock; empty if none did.
@@ -404,7 +406,7 @@ def exchange(hidden, players, hands):
 
 @inline
 def _rotate(hidden, players, hands):
-    """Moves a card from each of three holders to the next one, if that fits."""
+    """Moves a card from each of three holders to the next one, if that is consistent."""
     size = hidden.num_unseen
     first = nth(hidden.unseen, below(hidden, size))
     second = nth(hidden.unseen, below(hidden, size))
@@ -423,7 +425,7 @@ def _rotate(hidden, players, hands):
 
 @inline
 def _move(hidden, hands, first, one, to_one, second, two, to_two):
-    """Moves two cards, each from a holder to another, if that fits."""
+    """Moves two cards, each from one holder to another, if that is consistent."""
     if has(hidden.barred[to_one], first) or has(hidden.barred[to_two], second):
         return ZERO
     hands[one] = hands[one] & ~bit(first)
@@ -435,7 +437,7 @@ def _move(hidden, hands, first, one, to_one, second, two, to_two):
 
 @inline
 def draw_trump(row, rules, hidden, hands):
-    """Draws the trump of a world in which it is not revealed yet, and sets it in a record.
+    """Draws the trump of a world if it is still hidden, and sets it in a record.
 
     Args:
         row: ``GAME`` record, written in place.
@@ -461,7 +463,7 @@ def draw_trump(row, rules, hidden, hands):
 
 @entry
 def read_all(views, masks, sections, rules, games, hidden, words):
-    """Reads views: what each leaves open.
+    """Finds the unknowns of some views.
 
     Args:
         views: int8 (B, L).
@@ -470,7 +472,7 @@ def read_all(views, masks, sections, rules, games, hidden, words):
         rules: ``RULES`` row.
         games: ``GAME`` rows (B + 1,), written in place; the last one is scratch.
         hidden: ``HIDDEN`` rows (B,), written in place.
-        words: uint64 (B,), they start the random streams.
+        words: uint64 (B,), the seeds of the random streams.
     """
     for index in range(len(views)):
         view_to_row(views[index], masks[index], sections[0], rules[0], games[index])
@@ -487,7 +489,7 @@ def draw_all(hidden, rules, worlds):
 
 @entry
 def walk_all(hidden, rules, worlds):
-    """Fills worlds of view 0 by exchanges alone, from ``start`` on, as ``draw_world`` at need."""
+    """Draws worlds of view 0 by exchanges alone, the fallback of ``draw_world``."""
     players = rules[0].players
     for index in range(len(worlds)):
         worlds[index][:] = hidden[0].start
@@ -499,6 +501,6 @@ def walk_all(hidden, rules, worlds):
 
 @entry
 def trump_all(hidden, rules, worlds, rows):
-    """Sets the trump of each of some worlds of view 0, as drawn where it is not revealed yet."""
+    """Sets the trump in some worlds of view 0, drawing it if it is still hidden."""
     for index in range(len(worlds)):
         draw_trump(rows[index], rules[0], hidden[0], worlds[index])

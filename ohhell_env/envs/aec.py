@@ -1,7 +1,7 @@
-"""The PettingZoo environment: one table of Oh Hell, its seats taking their turns.
+"""The PettingZoo environment: one table of Oh Hell whose seats act in turn.
 
-This is the environment's manual. ``oh_hell_v0.env(...)`` makes it, ``oh_hell_v0.raw_env(...)`` the
-same without wrappers::
+This is the manual of the environment. ``oh_hell_v0.env(...)`` creates it, and
+``oh_hell_v0.raw_env(...)`` creates it without wrappers::
 
     from ohhell_env import oh_hell_v0
 
@@ -17,56 +17,55 @@ same without wrappers::
     print(env.unwrapped.scores)
 
 Description:
-    Oh Hell is a trick-taking game: after the deal everybody bids how many tricks he will win, and
-    only who wins exactly that many makes his bid. The rules of every variant are told in plain
-    words by ``ohhell rules NAME``. Agents are ``player_0`` to ``player_{n-1}``,
-    clockwise. One step is one bid or one card. Where bids are simultaneous the seats still bid one
-    after the other, but nobody sees a bid before all have bid. In a blind one-card deal the cards
-    are played by themselves after the last bid.
+    Oh Hell is a trick-taking game. After the deal, players bid how many tricks they will win, and
+    only those who win exactly that many make their bid. ``ohhell rules NAME`` prints the rules of
+    any variant in plain words. Agents are ``player_0`` to ``player_{n-1}``, clockwise. One step is
+    one bid or one card. Under simultaneous bids the seats still act one after another, but all bids
+    stay hidden until the last. In a blind one-card deal the cards are played automatically after
+    the last bid.
 
 Observation:
-    A dict with "observation", the seat's view as int8 (L,), and "action_mask". The view is
-    relative to the seat that looks (itself first, then clockwise) and holds all that it may know
+    A dict with "observation", the seat's view as int8 (L,), and "action_mask". The view is relative
+    to the observing seat (itself first, then clockwise). It holds everything that the seat may know
     and nothing else. ``ohhell_env.observation.sections(rules)`` lists the sections of the vector,
-    ``docs/observation.md`` explains each, ``decode(vector, rules)`` gives the view back by name.
-    ``observe(agent)`` answers for any seat at any time, also after the end. Every array handed out
-    is the caller's own.
+    ``docs/observation.md`` explains them, and ``decode(vector, rules)`` returns the view by name.
+    ``observe(agent)`` works for any seat at any time, also after the end. Every returned array
+    belongs to the caller.
 
 State:
-    ``state()`` is everything there is to know as int8 (S,), in ``state_space``: all hands, the
-    stock, a trump that is decided but not yet public, secret bids, and all that is public. It is
-    hidden from agents, never part of an observation or info, and meant for a critic in training.
-    Seats count from the dealer's left on, whoever asks. ``ohhell_env.state`` has ``sections`` and
-    ``decode`` for it, ``docs/observation.md`` explains it.
+    ``state()`` returns full information as int8 (S,), in ``state_space``: all hands, the stock, a
+    trump that is decided but not yet public, secret bids, and everything public. It is hidden from
+    agents: no observation or info contains it. Use it for a critic in training. Seats count
+    clockwise from the dealer's left. ``ohhell_env.state`` has ``state_sections`` and
+    ``decode_state`` for it, and ``docs/observation.md`` explains it.
 
 Action:
-    ``Discrete(61 + largest hand size)``, the same codes under all rules: a card is its number, 0 to
-    59 (``oh_hell_v0.card_action("TH")``), a bid of b is ``60 + b`` (``bid_action(b)``);
-    ``action_name(a)`` says an action in words. NumPy's and torch's integers are right, too. In the
-    universal layout it is ``Discrete(92)``: 87 to 91 are reserved for naming trumps
+    ``Discrete(61 + largest hand size)``, with the same codes under all rules. A card is its number,
+    0 to 59 (``oh_hell_v0.card_action("TH")``), and a bid of b is ``60 + b`` (``bid_action(b)``);
+    ``action_name(a)`` returns the name of an action. NumPy's and torch's integers work too. In the
+    universal layout the space is ``Discrete(92)``: 87 to 91 are reserved for naming trumps
     (``trump_action("H")``), which no rules use yet.
 
 Action mask:
-    int8 (A,), 1 for each action that is legal now; all 0 for seats that are not to act and after
-    the end. ``infos[agent]["action_mask"]`` is equal to it. An illegal action raises
-    ``IllegalActionError``, the game is unchanged and goes on; with ``illegal="terminate"`` it ends
-    the game for all, as PettingZoo's ``TerminateIllegalWrapper`` has it: the offender gets the
-    worst that an honest seat could have got (``rewards.worst_honest``), the others nothing.
-    What is no action of the space at all (a float, a string, None, a number out of range) raises in
-    either case.
+    int8 (A,), 1 for each legal action; all 0 for seats that are not to act, and after the end.
+    ``infos[agent]["action_mask"]`` holds the same values. An illegal action raises
+    ``IllegalActionError`` and leaves the game unchanged. With ``illegal="terminate"`` it ends the
+    game for all, as in PettingZoo's ``TerminateIllegalWrapper``: the offender gets the worst reward
+    that a legal game could have given (``rewards.worst_honest``), and the others get 0. Anything
+    outside the action space (a float, a string, None, a number out of range) raises in either case.
 
 Rewards:
-    ``reward="points"``: the points of a deal, to all seats when it ends; over a game they sum to
-    the score. "relative": own points less the mean of the others'. "win": the share of the win,
-    "settlement": what is paid, both when the game ends.
+    ``reward="points"``: the points of a deal, for all seats when it ends; over a game they sum to
+    the score. "relative": a seat's points minus the mean of the other seats'. "win": the share of
+    the win, and "settlement": the payment, both when the game ends.
 
 Episode end:
-    After the last card every agent's termination is True and each takes one last turn, in which
-    only ``None`` is accepted; then ``agents`` is empty. From the moment of the last card
-    ``env.unwrapped.scores`` holds all final scores, and each info "score", "points" (of the last
-    deal) and "win_share". ``step`` after that raises; ``reset`` begins the next episode. After an
-    illegal action that ended the game truncations are True, too; the infos have "score", and the
-    offender's "fault" what it did.
+    After the last card every agent's termination is True. Each agent takes one last turn, which
+    accepts only ``None``; then ``agents`` is empty. From the last card on,
+    ``env.unwrapped.scores`` holds the final scores, and each info holds "score", "points" (of the
+    last deal) and "win_share". ``step`` then raises, and ``reset`` begins the next episode. If an
+    illegal action ended the game, truncations are True too, the infos hold "score", and the
+    offender's "fault" describes the action.
 
 Arguments:
     rules            Rules, the name of a variant, or the path of a YAML file
@@ -75,23 +74,23 @@ Arguments:
                      schedule)
     reward           "points", "relative", "win" or "settlement"
     illegal          "raise" or "terminate" (``raw_env`` only raises)
-    render_mode      None, "ansi" (``render()`` returns text), "human" (it prints the text, in
-                     colour on a terminal) or "rgb_array" (it returns a picture)
-    hand_size        with episode "deal": the only hand size
+    render_mode      None, "ansi" (``render()`` returns text), "human" (prints the text, in colour
+                     on a terminal) or "rgb_array" (returns a picture)
+    hand_size        the only hand size, with episode "deal"
     layout           "default", as small as the rules allow, or "universal", one for all rules
 
 Reset options:
-    ``reset(seed=s)`` starts the random stream anew and plays the cards of row 0 of
-    ``BatchedOhHell(seed=s)``; without a seed the stream goes on. ``options`` fix the first deal,
-    each of them by itself or together: "dealer" (seat), "hand_size", "hands" (all seats' cards by
-    name or number, equally many each), "turned" (the turned card), "trump" (a suit's letter, where
-    the rules turn no card). What cannot be raises ``RulesError``, and the game before goes on.
+    ``reset(seed=s)`` restarts the random stream and plays the cards of row 0 of
+    ``BatchedOhHell(seed=s)``; without a seed the stream continues. ``options`` fix the first deal,
+    alone or together: "dealer" (seat), "hand_size", "hands" (the cards of all seats by name or
+    number, equally many each), "turned" (the turned card), "trump" (a suit's letter, if the rules
+    turn no card). Impossible options raise ``RulesError``, and the previous game continues.
 
 Version history:
     v0: first version.
 """
 
-# Reads what users hand over: types are checked here, not believed.
+# Reads input from users: the code checks types at run time.
 # pyright: reportMissingTypeStubs=false, reportUnnecessaryIsInstance=false
 from __future__ import annotations
 
@@ -129,10 +128,10 @@ from ohhell_env.rules import Rules, RulesLike, as_rules
 from ohhell_env.state import state_layout_of
 
 View = dict[str, NDArray[np.int8]]
-"""What an agent observes: "observation" (L,) and "action_mask" (A,)."""
+"""The observation of an agent: "observation" (L,) and "action_mask" (A,)."""
 
 Turn = tuple[Any, float, bool, bool, dict[str, Any]]
-"""What ``last`` returns: view (None if not wanted), reward, termination, truncation, info."""
+"""The result of ``last``: view (None if left out), reward, termination, truncation, info."""
 
 RENDER_MODES = ("human", "ansi", "rgb_array")
 ILLEGAL_POLICIES = ("raise", "terminate")
@@ -143,9 +142,9 @@ _API_TEST_OPTION = "options"
 
 
 class _AfterReset:
-    """Stands for an attribute until ``reset`` sets it, and says so.
+    """A placeholder that raises NotResetError until ``reset`` sets the attribute.
 
-    A ``__getattr__`` of the environment would do the same, at twice the cost of every step.
+    A ``__getattr__`` of the environment would do the same, but doubles the cost of every step.
     """
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -160,20 +159,20 @@ class _AfterReset:
 class RawOhHell(AECEnv[str, Any, Any]):
     """One table of Oh Hell as a PettingZoo AEC environment; see this module's docstring.
 
-    Only bookkeeping: what is legal, who is next and what is paid comes from the engine.
+    It only keeps the books: the engine decides legality, turns and points.
 
     Args:
         rules: Rules, the name of a variant, or the path of a YAML file.
         players: Overrides the number of players of the rules.
         episode: "game" or "deal".
         reward: "points", "relative", "win" or "settlement".
-        illegal: "raise"; for "terminate" take ``oh_hell_v0.env``.
+        illegal: "raise"; for "terminate" use ``oh_hell_v0.env``.
         render_mode: None, "ansi", "human" or "rgb_array".
         hand_size: With episode "deal", the only hand size; None: drawn from the schedule.
         layout: "default" or "universal".
 
     Raises:
-        RulesError: An argument that cannot be used.
+        RulesError: An argument is not allowed.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -203,7 +202,7 @@ class RawOhHell(AECEnv[str, Any, Any]):
     ) -> None:
         super().__init__()
         if check_illegal(illegal) != "raise":
-            raise RulesError("illegal='terminate' is for oh_hell_v0.env(); raw_env() only raises")
+            raise RulesError("illegal='terminate' needs oh_hell_v0.env(); raw_env() only raises")
         self.rules: Rules = as_rules(rules, players)
         """The rules of the game."""
         self.reward = reward
@@ -235,7 +234,7 @@ class RawOhHell(AECEnv[str, Any, Any]):
         )
 
     def _bind(self) -> None:
-        """Allocates the buffers, and takes hold of what every step needs."""
+        """Allocates the buffers and caches everything that a step needs."""
         self._state: Rows = self._game.state
         self._compiled: Rows = self._game.compiled
         self._sections: Rows = self.layout.compiled()
@@ -262,11 +261,11 @@ class RawOhHell(AECEnv[str, Any, Any]):
         """Begins an episode and deals.
 
         Args:
-            seed: Starts the random stream anew; None: the stream goes on.
+            seed: Restarts the random stream; None: the stream continues.
             options: Fix the first deal; see the module's docstring.
 
         Raises:
-            RulesError: A seed or option that cannot be; the game before goes on.
+            RulesError: An impossible seed or option; the previous game continues.
         """
         game = self._game
         if options is not None:
@@ -274,7 +273,7 @@ class RawOhHell(AECEnv[str, Any, Any]):
             game = game.copy() if options else game
         if seed is not None or options or self._started:
             game.begin(seed, FirstDeal.from_options(options) if options else _FREE)
-        # else the table was dealt when it was made, by the seed that its record tells
+        # else the table was dealt on creation, with the seed in the game's record
         if game is not self._game:
             self._check_room(game.hand_size)
             self._game = game
@@ -286,9 +285,9 @@ class RawOhHell(AECEnv[str, Any, Any]):
         largest = self.layout.largest_hand
         if hand_size > largest:
             raise RulesError(
-                f"a first deal of {hand_size} cards: the actions of this environment have room for "
-                f"hands of up to {largest}; make it with episode='deal', hand_size={hand_size}, or "
-                "with layout='universal'"
+                f"a first deal of {hand_size} cards is too large: the action space of this "
+                f"environment allows hands of up to {largest}; create it with episode='deal', "
+                f"hand_size={hand_size}, or with layout='universal'"
             )
 
     def _start_books(self) -> None:
@@ -303,11 +302,11 @@ class RawOhHell(AECEnv[str, Any, Any]):
         self._turn_to_actor()
 
     def _idle_info(self) -> dict[str, Any]:
-        """Returns the info of a seat that is not to act, the caller's own as every info is."""
+        """Returns a new info for a seat that is not to act."""
         return {"action_mask": self._no_mask.copy()}
 
     def _turn_to_actor(self) -> None:
-        """Makes the engine's seat to act the selected agent, and writes its view."""
+        """Selects the agent that the engine has to act, and writes its view."""
         seat = int(self._state["seat"][0])
         self._write_view(seat)
         self.agent_selection = agent = self.possible_agents[seat]
@@ -319,14 +318,13 @@ class RawOhHell(AECEnv[str, Any, Any]):
         )
 
     def step(self, action: Any) -> None:
-        """Makes an action for the selected agent, and selects the next one.
+        """Plays an action for the selected agent and selects the next agent.
 
         Args:
-            action: A card (0 to 59) or a bid (60 + b) of any integer type; None once it is over.
+            action: A card (0 to 59) or a bid (60 + b) of any integer type; None after the end.
 
         Raises:
-            IllegalActionError: The action is not legal now, or there is no turn to take; nothing
-                has changed.
+            IllegalActionError: The action is not legal now, or no turn is left; nothing changes.
         """
         if not self._playing:
             self._step_ended(action)
@@ -345,7 +343,8 @@ class RawOhHell(AECEnv[str, Any, Any]):
         if code < 0:
             raise explain_illegal(self._game, action)
         agent = self.agent_selection
-        self.infos[agent] = {"action_mask": self._no_mask.copy()}  # no call: every step is here
+        # A call would cost time in every step.
+        self.infos[agent] = {"action_mask": self._no_mask.copy()}
         self._cumulative_rewards[agent] = 0.0
         if self._has_rewards:
             self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -373,7 +372,7 @@ class RawOhHell(AECEnv[str, Any, Any]):
         self._has_rewards = True
 
     def _end_episode(self) -> None:
-        """Everybody terminates; one last turn for each remains."""
+        """Terminates all agents; one last turn remains for each."""
         self._playing = False
         self.terminations = dict.fromkeys(self.agents, True)
         for agent, score in zip(self.agents, self._game.scores, strict=True):
@@ -381,7 +380,7 @@ class RawOhHell(AECEnv[str, Any, Any]):
         self._deads_step_first()
 
     def _report(self) -> None:
-        """Adds the results of a game that came to its end to everybody's info."""
+        """Adds the results of a finished game to all infos."""
         game = self._game
         for agent, points, share in zip(self.agents, game.points, game.win_shares(), strict=True):
             self.infos[agent] |= {"points": points, "win_share": share}
@@ -389,12 +388,12 @@ class RawOhHell(AECEnv[str, Any, Any]):
     def forfeit(self, reward: float, reason: str) -> None:
         """Ends the game for all because the selected agent broke the rules.
 
-        As with PettingZoo's ``TerminateIllegalWrapper`` everybody's termination and truncation is
-        True afterwards.
+        As with PettingZoo's ``TerminateIllegalWrapper``, all terminations and truncations are True
+        afterwards.
 
         Args:
-            reward: What the offender gets; the others get 0.
-            reason: What it did, for its info ("fault").
+            reward: The offender's reward; the others get 0.
+            reason: The offence, for the offender's info ("fault").
         """
         offender = self.agent_selection
         self._cumulative_rewards[offender] = 0.0
@@ -418,7 +417,7 @@ class RawOhHell(AECEnv[str, Any, Any]):
             )
         self._was_dead_step(None)
 
-    # ------------------------------------------------------------------ what agents see
+    # ------------------------------------------------------------------ the agents' view
 
     def observation_space(self, agent: str) -> spaces.Dict:
         """Returns the observation space of an agent, the same object every time."""
@@ -430,11 +429,13 @@ class RawOhHell(AECEnv[str, Any, Any]):
 
     def _known(self, agent: str) -> str:
         if not isinstance(agent, str) or agent not in self._seats:
-            raise RulesError(f"no agent {shown(agent)}: {nearest(agent, self.possible_agents)}")
+            raise RulesError(f"unknown agent {shown(agent)}: {nearest(agent, self._seats)}")
         return agent
 
     def last(self, observe: bool = True) -> Turn:
-        """Returns view, reward since its last turn, termination, truncation and info of the agent.
+        """Returns the selected agent's view, reward, termination, truncation and info.
+
+        The reward is the sum since the agent's last turn.
 
         Args:
             observe: False leaves out the view.
@@ -458,7 +459,7 @@ class RawOhHell(AECEnv[str, Any, Any]):
         return super().last(observe)  # type: ignore[return-value]
 
     def observe(self, agent: str) -> View:
-        """Returns the view of an agent, at any time after ``reset``; changes nothing.
+        """Returns the view of an agent at any time after ``reset``, without changing anything.
 
         Args:
             agent: Any of ``possible_agents``.
@@ -474,15 +475,15 @@ class RawOhHell(AECEnv[str, Any, Any]):
         mask = self._mask.copy() if seat == actor else np.zeros_like(self._mask)
         view = {"observation": self._view.copy(), "action_mask": mask}
         if actor not in (seat, NOBODY):
-            self._write_view(actor)  # the buffers are the selected agent's
+            self._write_view(actor)  # the buffers belong to the selected agent
         return view
 
     def state(self) -> NDArray[np.int8]:
-        """Returns all that there is to know of the table, int8 (S,), the caller's own array.
+        """Returns full information about the table in a new array, int8 (S,).
 
-        All hands, the stock and a trump that is not public yet are in it, so no agent may see it:
-        it is for a critic in training, or a referee. It works at any time after ``reset``, also
-        after the end, and changes nothing. ``ohhell_env.state`` says what it holds.
+        It includes all hands, the stock and a trump that is not yet public, so agents must not see
+        it: it is for a critic in training, or a referee. It works at any time after ``reset``, also
+        after the end, and changes nothing. ``ohhell_env.state`` describes its content.
 
         Raises:
             NotResetError: Before the first ``reset``.
@@ -497,21 +498,21 @@ class RawOhHell(AECEnv[str, Any, Any]):
         """Returns the table as text ("ansi") or pixels ("rgb_array"), or prints it ("human").
 
         Args:
-            seat: Show what this seat may know; None: the referee's view, with all hands.
+            seat: Shows only what this seat may know; None: the referee's view, with all hands.
 
         Returns:
-            Text, pixels as uint8 (height, width, 3), or None. The size of pictures does not change
-            from step to step.
+            Text, pixels as uint8 (height, width, 3), or None. All pictures of an environment have
+            the same size.
 
         Raises:
             NotResetError: Before the first ``reset``.
-            RulesError: There is no such seat.
-            OhHellError: Pixels are wanted, and the extra ``pictures`` is not installed.
+            RulesError: The seat does not exist.
+            OhHellError: Pixels need the extra ``pictures``, which is not installed.
         """
         if not self._started:
             raise NotResetError("render() before reset(): call reset() first")
         if self.render_mode is None:
-            gymnasium.logger.warn("render() without a render_mode: make it with render_mode='ansi'")
+            gymnasium.logger.warn("render() needs a render_mode: create it with render_mode='ansi'")
             return None
         table = self._shown(seat)
         if self.render_mode == "human":
@@ -525,27 +526,29 @@ class RawOhHell(AECEnv[str, Any, Any]):
             return referee_view(self._game, actor)
         number = whole_number(seat)
         if number is None or not 0 <= number < self.rules.players:
-            raise RulesError(f"render: a seat is 0 to {self.rules.players - 1}, got {shown(seat)}")
+            raise RulesError(
+                f"render: seat must be 0 to {self.rules.players - 1}, got {shown(seat)}"
+            )
         view = decode(self.observe(self.possible_agents[number])["observation"], self.rules)
         return seat_view(view, self.rules, number, actor)
 
     def _repr_html_(self) -> str | None:
-        """Returns the table with all hands as notebooks show it; None before ``reset``."""
+        """Returns the table with all hands as HTML for notebooks; None before ``reset``."""
         return game_html(self._game) if self._started else None
 
     def close(self) -> None:
-        """Does nothing: there is nothing to release."""
+        """Does nothing: the environment holds no resources."""
 
-    # ------------------------------------------------------------------ what the referee knows
+    # ------------------------------------------------------------------ the referee's view
 
     @property
     def playing(self) -> bool:
-        """Whether a seat has an action to make: after ``reset`` and before the end."""
+        """Whether a seat is to act: after ``reset`` and before the end."""
         return self._playing
 
     @property
     def game(self) -> Game:
-        """The table itself, with all hands; look, and take ``game.copy()`` to play on with."""
+        """The live table, with all hands; do not change it, but play on with ``game.copy()``."""
         return self._game
 
     @property
@@ -561,10 +564,10 @@ class RawOhHell(AECEnv[str, Any, Any]):
             raise NotResetError("record() before reset(): call reset() first")
         return self.game.record()
 
-    # ------------------------------------------------------------------ Python's own
+    # ------------------------------------------------------------------ copies
 
     def __copy__(self) -> Self:
-        """Returns an independent copy: half of one would share the table."""
+        """Returns an independent copy; a shallow one would share the table."""
         return copy.deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -584,13 +587,13 @@ _FREE = FirstDeal()
 
 def _wishes(options: Any) -> dict[str, Any]:
     if not isinstance(options, Mapping):
-        raise RulesError(f"reset: options by name are wanted, got {shown(options)}")
+        raise RulesError(f"reset: options must be settings by name, got {shown(options)}")
     named = cast("Mapping[str, Any]", options)
     return {key: named[key] for key in named if key != _API_TEST_OPTION}
 
 
 def _number(action: Any) -> int:
-    """Returns an action as a whole number, -1 where it is none."""
+    """Returns an action as a whole number, or -1 if it is none."""
     if isinstance(action, np.integer):
         return int(cast("int", action))
     number = whole_number(action)
@@ -598,14 +601,14 @@ def _number(action: Any) -> int:
 
 
 def check_illegal(illegal: str) -> str:
-    """Returns a policy for illegal actions, or raises RulesError."""
+    """Returns the policy for illegal actions, or raises RulesError."""
     if not isinstance(illegal, str) or illegal not in ILLEGAL_POLICIES:
         raise RulesError(f"illegal={shown(illegal)}: {nearest(illegal, ILLEGAL_POLICIES)}")
     return illegal
 
 
 def check_render_mode(mode: str | None, allowed: tuple[str, ...] = RENDER_MODES) -> str | None:
-    """Returns a render mode, or raises RulesError."""
+    """Returns the render mode, or raises RulesError."""
     if mode is not None and (not isinstance(mode, str) or mode not in allowed):
         raise RulesError(f"render_mode={shown(mode)}: {nearest(mode, allowed)}")
     return mode

@@ -1,4 +1,4 @@
-"""``BatchedOhHell``: many tables at once over arrays written in place."""
+"""``BatchedOhHell``: many tables at once, over arrays written in place."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from ohhell_env.rules import Rules, RulesLike, as_rules
 from ohhell_env.state import state_layout_of
 
 MAX_TABLES = 1_000_000
-"""Most tables of one batch; they take about a gigabyte."""
+"""The most tables in one batch; they take about a gigabyte."""
 _KEPT = ("games", "rewards", "deal_ends", "dones")
-"""The arrays that a copy of a batch takes over; all others follow from them."""
+"""The arrays that a copy keeps; all others follow from them."""
 
 
 class BatchedOhHell:
     """Many tables of Oh Hell played side by side, without a Python object per step.
 
     All arrays are allocated once and written in place by ``reset`` and ``step``; copy what you
-    want to keep. A deal that ends is followed by the next at once, an episode by a new one. Row i
-    plays the cards of the random stream (seed, i), whatever the number of tables; row 0 plays the
-    same as the PettingZoo environment with that seed, and sees the same bytes.
+    want to keep. When a deal or an episode ends, the next one begins at once. Row i plays the cards
+    of random stream (seed, i), for any number of tables. Row 0 plays the same game as the
+    PettingZoo environment with that seed, and sees the same bytes.
 
     >>> tables = BatchedOhHell(num_tables=3, rules="oh_hell", seed=7)
     >>> tables.reset()
@@ -43,19 +43,19 @@ class BatchedOhHell:
     (3, (3, 4))
 
     Args:
-        num_tables: How many tables, N, up to ``MAX_TABLES``.
+        num_tables: Number of tables, N, up to ``MAX_TABLES``.
         rules: Rules, the name of a variant, or the path of a YAML file.
-        seed: Whole number from 0 to 2^64 - 1; None: taken from the system.
+        seed: Whole number from 0 to 2^64 - 1; None: drawn from the system.
         episode: "deal" (each episode is one deal) or "game" (the whole schedule).
         reward: "points", "relative", "win" or "settlement"; see ``envs/rewards.py``.
         layout: Observation layout, "default" or "universal".
         players: Overrides the number of players of the rules.
         hand_size: With episode "deal", the only hand size; None: drawn from the schedule.
-        first_table: Index of row 0 in the seed's family of streams, to share out tables over
+        first_table: Index of row 0 in the seed's family of streams, to spread tables over
             processes.
 
     Raises:
-        RulesError: A setting that cannot be used.
+        RulesError: A setting is not allowed.
     """
 
     def __init__(
@@ -87,21 +87,21 @@ class BatchedOhHell:
         self._rules: Rows = compile_rules(self.rules, self.episode, self.hand_size)
         self._sections: Rows = layout.compiled()
         self.games: Rows = new_games(tables)
-        """The engine's records, one ``GAME`` row per table (ended deals are replaced at once)."""
+        """The engine's records, one ``GAME`` row per table; a new deal replaces an ended one."""
         observations = new_buffer(tables, layout.length)
         masks = new_buffer(tables, layout.num_actions)
         self.observations: NDArray[np.int8] = _rows(observations, tables)
-        """int8 (N, L): the acting seat's view of each table."""
+        """int8 (N, L): the view of the acting seat at each table."""
         self.action_masks: NDArray[np.int8] = _rows(masks, tables)
-        """int8 (N, A): 1 for each action that is legal at each table."""
+        """int8 (N, A): 1 for each legal action at each table."""
         self.seats: NDArray[np.int64] = np.zeros(tables, np.int64)
         """int64 (N,): the seat to act at each table."""
         self.rewards: NDArray[np.float32] = np.zeros((tables, self.rules.players), np.float32)
-        """float32 (N, players): what the last step paid every seat."""
+        """float32 (N, players): rewards of all seats for the last step."""
         self.deal_ends: NDArray[np.bool_] = np.zeros(tables, np.bool_)
-        """bool (N,): the last step ended a deal."""
+        """bool (N,): whether the last step ended a deal."""
         self.dones: NDArray[np.bool_] = np.zeros(tables, np.bool_)
-        """bool (N,): the last step ended an episode."""
+        """bool (N,): whether the last step ended an episode."""
         self._states: NDArray[np.int8] | None = None
         self._arrays = (
             observations,
@@ -116,7 +116,7 @@ class BatchedOhHell:
         """Begins an episode at every table.
 
         Args:
-            seed: Another seed; None: begins again with the one from before.
+            seed: A new seed; None: restarts with the previous seed.
         """
         if seed is not None:
             self.seed = check_seed(seed)
@@ -129,17 +129,17 @@ class BatchedOhHell:
         self.refresh()
 
     def refresh(self) -> None:
-        """Writes seats, observations and masks anew from ``games``."""
+        """Rewrites seats, observations and masks from ``games``."""
         self.seats[:] = self.games["seat"]
         observations, masks = self._arrays[:2]
         batch.observe_all(self.games, self._rules, self._sections, observations, masks)
 
     @property
     def states(self) -> NDArray[np.int8]:
-        """int8 (N, S): everything there is to know of each table, hidden from agents.
+        """int8 (N, S): full information about each table, hidden from agents.
 
-        Written anew each time it is asked for, always into the same array; a step that nobody asks
-        after costs nothing. ``ohhell_env.state`` says what it holds.
+        Each read rewrites the same array; steps without a read cost nothing. ``ohhell_env.state``
+        describes the content.
 
         Raises:
             NotResetError: Before the first ``reset``.
@@ -153,9 +153,9 @@ class BatchedOhHell:
         return _rows(self._states, self.num_tables)
 
     def step(self, actions: NDArray[Any]) -> None:
-        """Makes one action at every table, for its acting seat.
+        """Plays one action at every table, for its acting seat.
 
-        Every action is checked first: if one is illegal, nothing is applied anywhere.
+        All actions are checked first: if one is illegal, no table changes.
 
         Args:
             actions: Whole numbers (N,) of any integer dtype.
@@ -180,7 +180,7 @@ class BatchedOhHell:
             raise IllegalActionError(f"actions: {error}; nothing was applied") from None
         if array.dtype.kind not in "iu" or array.shape != (self.num_tables,):
             raise IllegalActionError(
-                f"actions: whole numbers of shape ({self.num_tables},) are wanted, got "
+                f"actions must be whole numbers of shape ({self.num_tables},), got "
                 f"{array.dtype} of shape {array.shape}; nothing was applied"
             )
         return array
@@ -190,27 +190,27 @@ class BatchedOhHell:
         return IllegalActionError(f"table {table}: {error}; nothing was applied at any table")
 
     def game(self, table: int) -> Game:
-        """Returns a copy of one table as a ``Game``, to look at or to play on.
+        """Returns a copy of one table as a ``Game``, to inspect or to play on.
 
-        It knows nothing of the deals before this one, so in the middle of a game it has no
-        ``record()``; nor a seed, unless it is the first table of its seed's family.
+        The copy does not know earlier deals, so in the middle of a game it has no ``record()``. It
+        has a seed only if it is the first table of the seed's family.
 
         Args:
             table: Row of the table, 0 to N - 1.
 
         Raises:
             NotResetError: Before the first ``reset``.
-            RulesError: There is no such table.
+            RulesError: The table does not exist.
         """
         if not self._started:
             raise NotResetError("game() before reset(): call reset() first")
         row = whole_number(table)
         if row is None or not 0 <= row < self.num_tables:
-            raise RulesError(f"table: a row from 0 to {self.num_tables - 1}, got {shown(table)}")
+            raise RulesError(f"table must be 0 to {self.num_tables - 1}, got {shown(table)}")
         game = Game(self.rules, self.seed, self.episode, self.hand_size)
         game.state[:] = self.games[row : row + 1]
         if self.first_table + row > 0:
-            game.seed = None  # a Game's seed means the first of its streams
+            game.seed = None  # the seed of a Game refers to the first stream
         return game
 
     def __copy__(self) -> Self:
@@ -218,7 +218,7 @@ class BatchedOhHell:
         return copy.deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the arrays whose parts are views of each other: a copy would part them."""
+        """Returns everything except the arrays that share memory: a copy would separate them."""
         buffers = ("observations", "action_masks", "seats", "_arrays", "_rules", "_sections")
         buffers += ("_states",)
         plain = {key: value for key, value in self.__dict__.items() if key not in buffers}
@@ -234,11 +234,11 @@ class BatchedOhHell:
 
 
 def check_count(tables: Any) -> int:
-    """Returns a number of tables, or raises RulesError."""
+    """Returns the number of tables, or raises RulesError."""
     count = whole_number(tables)
     if count is None or not 1 <= count <= MAX_TABLES:
         raise RulesError(
-            f"num_tables: a whole number from 1 to {MAX_TABLES} is wanted, got {shown(tables)}"
+            f"num_tables must be a whole number from 1 to {MAX_TABLES}, got {shown(tables)}"
         )
     return count
 

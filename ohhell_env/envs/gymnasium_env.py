@@ -1,6 +1,6 @@
-"""The Gymnasium environment: one seat learns, the others are played inside ``step``.
+"""The Gymnasium environment: one seat learns, and ``step`` plays the others.
 
-This is the environment's manual. ``import ohhell_env`` registers it::
+This is the manual of the environment. ``import ohhell_env`` registers it::
 
     import gymnasium
     import ohhell_env
@@ -14,54 +14,52 @@ This is the environment's manual. ``import ohhell_env`` registers it::
         over = terminated or truncated
 
 Description:
-    A step is one decision of the learner's seat: a bid or a card. It ends when it is the learner's
-    turn again, or when the episode is over; the other seats decide in between. Rules, actions and
-    rewards are those of the PettingZoo environment, whose manual is ``envs/aec.py``.
+    A step is one decision of the learner's seat: a bid or a card. The other seats then decide until
+    it is the learner's turn again or the episode is over. Rules, actions and rewards are those of
+    the PettingZoo environment, whose manual is ``envs/aec.py``.
 
 Observation:
     ``Box`` of int8 (L,), the learner's view at its own decision, or at the end. ``layout`` and
-    ``ohhell_env.observation`` as in the PettingZoo environment, the bytes are the same.
+    ``ohhell_env.observation`` work as in the PettingZoo environment, with the same bytes.
 
 Action:
     ``Discrete``: a card is its number, a bid of b is ``60 + b``.
 
 Action mask:
-    ``info["action_mask"]``, int8 (A,), is what ``Discrete.sample`` takes. ``action_masks()`` is the
-    same as bool, as sb3-contrib's ``MaskablePPO`` asks for it; through wrappers it is
-    ``env.get_wrapper_attr("action_masks")()``. An illegal action ends the episode with
-    ``rewards.worst_honest`` for a reward, and ``info["fault"]`` says what was wrong; with
-    ``illegal="raise"`` it raises and changes nothing. What is no action at all always raises.
+    ``info["action_mask"]``, int8 (A,), suits ``Discrete.sample``. ``action_masks()`` returns it as
+    bool for sb3-contrib's ``MaskablePPO``; through wrappers, call
+    ``env.get_wrapper_attr("action_masks")()``. An illegal action ends the episode with the reward
+    ``rewards.worst_honest``, and ``info["fault"]`` describes the mistake. With ``illegal="raise"``
+    it raises and changes nothing. Anything outside the action space always raises.
 
 Rewards:
-    The learner's own and nobody else's. Points of a deal come with the step that plays the
-    learner's last card of it.
+    The learner's own. The points of a deal come with the step that plays the learner's last card.
 
 Episode end:
-    ``terminated``; nothing is ever truncated. The last info has "score", "points" (of the last
-    deal) and "win_share" of the learner. ``info["seat"]`` is its seat at all times.
+    ``terminated``; episodes are never truncated. The last info has the learner's "score", "points"
+    (of the last deal) and "win_share". ``info["seat"]`` always has the learner's seat.
 
 Arguments:
     rules, players, episode, reward, hand_size, layout
-                     as in the PettingZoo environment, but ``episode`` is "deal" unless said
-                     otherwise
-    opponents        who sits in the other seats: one player for all, or a list with one for each,
-                     clockwise from the learner. A player is a name that ``ohhell_agents.make``
-                     knows, a function of observation and info, or an object with ``begin`` and
-                     ``act``; they see what agents of the PettingZoo environment see
-    seat             the learner's; None: drawn anew for each episode
+                     as in the PettingZoo environment, but ``episode`` is "deal" by default
+    opponents        one player for all other seats, or a list with one for each, clockwise from the
+                     learner. A player is a name that ``ohhell_agents.make`` accepts, a function of
+                     observation and info, or an object with ``begin`` and ``act``. Players see what
+                     agents of the PettingZoo environment see
+    seat             the learner's seat; None: drawn at random for each episode
     illegal          "terminate" or "raise"
-    deterministic    whether opponents that weigh their actions take the best one
+    deterministic    whether opponents that rate their actions take the best one
     render_mode      None, "human" (every step prints the table, in colour on a terminal), "ansi"
                      (``render()`` returns text) or "rgb_array" (it returns a picture)
-    open_hands       whether pictures and text show all hands, not the learner's alone
+    open_hands       whether pictures and text show all hands, instead of the learner's alone
 
 Reset options:
-    Those of the PettingZoo environment, which fix the first deal, and "seat", the learner's.
+    Those of the PettingZoo environment, which fix the first deal, and "seat" for the learner.
 
 Seeds:
     ``reset(seed=s)`` plays the cards of ``Game(rules, seed=s)``, and of row 0 of the vector
-    environment with that seed. Seats and the opponents' chance come from the seed, too, so that
-    the whole episode is the same again, unless an opponent takes chance from elsewhere.
+    environment with that seed. Seats and the opponents' random numbers also come from the seed. So
+    the whole episode is reproducible, unless an opponent uses random numbers of its own.
 
 Version history:
     v0: first version.
@@ -95,24 +93,24 @@ _FIRST = np.zeros(1, np.int64)
 
 
 class OhHellGymnasiumEnv(gymnasium.Env[Vector, Any]):
-    """One seat of a table of Oh Hell; see this module's docstring.
+    """One seat at a table of Oh Hell; see this module's docstring.
 
     Args:
         rules: Rules, the name of a variant, or the path of a YAML file.
         players: Overrides the number of players of the rules.
         opponents: One player for all other seats, or a list of them.
-        seat: The learner's seat; None: drawn anew for each episode.
+        seat: The learner's seat; None: drawn at random for each episode.
         episode: "deal" or "game".
         reward: "points", "relative", "win" or "settlement".
         illegal: "terminate" or "raise".
         render_mode: None, "human", "ansi" or "rgb_array".
         hand_size: With episode "deal", the only hand size; None: drawn from the schedule.
         layout: "default" or "universal".
-        deterministic: Whether opponents that weigh their actions take the best one.
+        deterministic: Whether opponents that rate their actions take the best one.
         open_hands: Whether ``render`` shows all hands.
 
     Raises:
-        OhHellError: A setting or a player that cannot be used.
+        OhHellError: A setting or a player is not allowed.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -168,14 +166,14 @@ class OhHellGymnasiumEnv(gymnasium.Env[Vector, Any]):
         """Begins an episode and plays up to the learner's first decision.
 
         Args:
-            seed: Starts all chance anew; None: it goes on.
+            seed: Restarts all random streams; None: they continue.
             options: Fix the first deal, and the learner's "seat"; see the module's docstring.
 
         Returns:
             Observation and info.
 
         Raises:
-            RulesError: A seed or option that cannot be.
+            RulesError: An impossible seed or option.
         """
         if seed is not None:
             seed = check_seed(seed)
@@ -196,7 +194,7 @@ class OhHellGymnasiumEnv(gymnasium.Env[Vector, Any]):
         return self._shown()
 
     def step(self, action: Any) -> tuple[Vector, float, bool, bool, dict[str, Any]]:
-        """Makes the learner's action and plays on to its next decision.
+        """Plays the learner's action, and the other seats up to its next decision.
 
         Args:
             action: A card (0 to 59) or a bid (60 + b) of any integer type.
@@ -205,15 +203,15 @@ class OhHellGymnasiumEnv(gymnasium.Env[Vector, Any]):
             Observation, the learner's reward, whether the episode is over, False, and info.
 
         Raises:
-            IllegalActionError: It is no action, the policy is "raise" and it is not legal, there is
-                nothing to decide, or an opponent answered something illegal.
+            IllegalActionError: The action is outside the action space; it is illegal and the policy
+                is "raise"; there is nothing to decide; or an opponent's answer was illegal.
         """
         table = self._table
         if self._learner is None or not table.playing:
             ended = "the episode is over" if self._learner is not None else "step() before reset()"
             raise IllegalActionError(f"{ended}: call reset() first")
         if int(table.game.state["seat"][0]) != self._learner:
-            raise IllegalActionError("an opponent left its turn without a move: call reset() first")
+            raise IllegalActionError("an opponent did not finish its turn: call reset() first")
         try:
             table.step(action)
         except IllegalActionError as error:
@@ -232,7 +230,7 @@ class OhHellGymnasiumEnv(gymnasium.Env[Vector, Any]):
         self._table.forfeit(worst_honest(self._table.game, self._table.reward), reason)
 
     def _play_others(self) -> float:
-        """Plays on until the learner is to act or the episode is over; returns its reward."""
+        """Plays the other seats until the learner's turn or the end; returns its reward."""
         table, reward = self._table, 0.0
         state = table.game.state
         while table.playing:
@@ -249,7 +247,7 @@ class OhHellGymnasiumEnv(gymnasium.Env[Vector, Any]):
         return reward
 
     def _ask(self, seat: int) -> int:
-        """Returns the answer of the opponent in a seat."""
+        """Returns the action of the opponent in a seat."""
         assert self._learner is not None
         distance = (seat - self._learner - 1) % self.rules.players
         number = int(self._opponents.places[distance])
@@ -258,17 +256,17 @@ class OhHellGymnasiumEnv(gymnasium.Env[Vector, Any]):
         return int(self._opponents.ask(number, game.state, game.compiled, _FIRST, words)[0])
 
     def _shown(self) -> tuple[Vector, dict[str, Any]]:
-        """Returns the learner's view and info, after they have been printed if that is wanted."""
+        """Returns the learner's view and info; prints the table first in render mode "human"."""
         view = self._table.observe(self._agent)
         info = dict(self._table.infos[self._agent]) | {"seat": self._learner}
         if self.render_mode == "human":
             self.render()
         return view["observation"], info
 
-    # ------------------------------------------------------------------ what can be asked
+    # ------------------------------------------------------------------ queries
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Returns bool (A,): the actions that are legal for the learner now.
+        """Returns the learner's legal actions as bool (A,).
 
         Raises:
             NotResetError: Before the first ``reset``.
@@ -276,7 +274,7 @@ class OhHellGymnasiumEnv(gymnasium.Env[Vector, Any]):
         return self._table.observe(self._known())["action_mask"].astype(np.bool_)
 
     def render(self) -> Any:
-        """Returns or prints the table, as ``render_mode`` says.
+        """Returns or prints the table according to ``render_mode``.
 
         Raises:
             NotResetError: Before the first ``reset``.
@@ -286,7 +284,7 @@ class OhHellGymnasiumEnv(gymnasium.Env[Vector, Any]):
 
     def _known(self) -> str:
         if self._learner is None:
-            raise NotResetError("nothing is dealt yet: call reset() first")
+            raise NotResetError("no cards are dealt yet: call reset() first")
         return self._agent
 
     @property
@@ -298,17 +296,17 @@ class OhHellGymnasiumEnv(gymnasium.Env[Vector, Any]):
 
     @property
     def game(self) -> Game:
-        """The table itself, with all hands; look, and take ``game.copy()`` to play on with."""
+        """The live table, with all hands; do not change it, but play on with ``game.copy()``."""
         return self._table.game
 
     def _repr_html_(self) -> str | None:
-        """Returns the table as notebooks show it; None before ``reset``."""
+        """Returns the table as HTML for notebooks; None before ``reset``."""
         if self._learner is None:
             return None
         return game_html(self.game, None if self.open_hands else self._learner)
 
     def __copy__(self) -> Self:
-        """Returns an independent copy: half of one would share the table and the opponents."""
+        """Returns an independent copy; a shallow one would share the table and the opponents."""
         return copy.deepcopy(self)
 
     def record(self) -> dict[str, Any]:
@@ -316,5 +314,5 @@ class OhHellGymnasiumEnv(gymnasium.Env[Vector, Any]):
         return self._table.record()
 
     def close(self) -> None:
-        """Ends what opponents hold that were given by name, a program for instance."""
+        """Releases the resources of opponents given by name, for example a program."""
         self._opponents.close()

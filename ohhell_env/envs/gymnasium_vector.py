@@ -1,27 +1,27 @@
-"""The Gymnasium vector environment: many tables, one learner's seat at each, no loop in Python.
+"""The Gymnasium vector environment: many tables with one learner at each, without a Python loop.
 
-It means the same as so many ``OhHellEnv`` (whose docstring is the manual), and is made by
-``gymnasium.make_vec("ohhell/OhHell-v0", num_envs=64, opponents="heuristic")``.
+``gymnasium.make_vec("ohhell/OhHell-v0", num_envs=64, opponents="heuristic")`` creates it. It is
+equivalent to ``num_envs`` single environments; their manual is ``envs/gymnasium_env.py``.
 
 Autoreset:
-    ``autoreset_mode`` is "SameStep" unless said otherwise: an episode that ends is followed by the
-    next in the same step, its last view is ``infos["final_obs"]``. With "NextStep" the next step
-    begins it, ignores its action and pays nothing; with "Disabled"
-    ``reset(options={"reset_mask": mask})`` begins it. ``metadata["autoreset_mode"]`` says which.
-    Before Gymnasium 1.4 "NextStep" is the default and "SameStep" warns: Gymnasium's own
-    ``RecordEpisodeStatistics`` understands nothing else there and leaves rewards out.
+    ``autoreset_mode`` is "SameStep" by default: when an episode ends, the next begins in the same
+    step, and ``infos["final_obs"]`` has the last view of the ended one. With "NextStep", the next
+    step begins the new episode, ignores its action and gives no reward. With "Disabled",
+    ``reset(options={"reset_mask": mask})`` begins it. ``metadata["autoreset_mode"]`` has the mode.
+    Before Gymnasium 1.4, "NextStep" is the default and "SameStep" warns, because
+    ``RecordEpisodeStatistics`` of those versions understands only "NextStep" and omits rewards.
 
 Infos:
-    "action_mask" int8 (N, A) and "seat" (N,). Where an episode ended also the learner's "score" and
-    "win_share", and "fault" where it ended by an illegal action; with "SameStep" these are in
-    ``infos["final_info"]``. As Gymnasium has it, each key has a mask (N,) of the same name with an
-    underline before it.
+    "action_mask" int8 (N, A) and "seat" (N,). At the end of an episode also the learner's "score"
+    and "win_share", and "fault" if an illegal action ended it; with "SameStep" these are in
+    ``infos["final_info"]``. As usual in Gymnasium, each key has a mask (N,) of the same name with a
+    leading underscore.
 
-Arrays are new at every step unless ``copy=False``: then observations and masks are the tables' own,
-which the next step overwrites.
+Arrays are new at every step. With ``copy=False``, observations and masks are the tables' own
+arrays, which the next step overwrites.
 """
 
-# Reads what users hand over: types are checked here, not believed.
+# Reads input from users: the code checks types at run time.
 from __future__ import annotations
 
 import warnings
@@ -45,32 +45,33 @@ from ohhell_env.rules import Rules, RulesLike
 
 Vectors = NDArray[np.int8]
 _AUTORESETS = {"SameStep": "same_step", "NextStep": "next_step", "Disabled": "disabled"}
-"""Gymnasium's words for ``LearnerTables``'s."""
+"""Gymnasium's names for the modes of ``LearnerTables``."""
 
 
 class OhHellVectorEnv(VectorEnv[Vectors, Any, NDArray[Any]]):
-    """Many tables of Oh Hell from one seat each; see this module's docstring.
+    """One seat at each of many tables of Oh Hell; see this module's docstring.
 
     Args:
-        num_envs: How many tables, N.
+        num_envs: Number of tables, N.
         rules: Rules, the name of a variant, or the path of a YAML file.
         players: Overrides the number of players of the rules.
         opponents: One player for all other seats, or a list of them.
-        seat: The learner's seat; None: drawn anew for each episode.
+        seat: The learner's seat; None: drawn at random for each episode.
         episode: "deal" or "game".
         reward: "points", "relative", "win" or "settlement".
-        illegal: "terminate" or "raise" (then nothing is applied at any table).
-        render_mode: None, "ansi" or "rgb_array": ``render()`` returns one for each table.
+        illegal: "terminate" or "raise" (then no table changes).
+        render_mode: None, "ansi" or "rgb_array": ``render()`` returns one text or picture per
+            table.
         hand_size: With episode "deal", the only hand size; None: drawn from the schedule.
         layout: "default" or "universal".
-        deterministic: Whether opponents that weigh their actions take the best one.
+        deterministic: Whether opponents that rate their actions take the best one.
         open_hands: Whether ``render`` shows all hands.
         autoreset_mode: "SameStep", "NextStep", "Disabled", or Gymnasium's ``AutoresetMode``. None:
             "SameStep", or "NextStep" before Gymnasium 1.4.
         copy: Whether arrays are new at every step.
 
     Raises:
-        OhHellError: A setting or a player that cannot be used.
+        OhHellError: A setting or a player is not allowed.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -112,7 +113,7 @@ class OhHellVectorEnv(VectorEnv[Vectors, Any, NDArray[Any]]):
             _AUTORESETS[mode],
             deterministic,
         )
-        """The tables themselves."""
+        """The underlying tables."""
         self.rules: Rules = self.tables.rules
         """The rules of the game."""
         self.num_envs = num_envs
@@ -133,11 +134,11 @@ class OhHellVectorEnv(VectorEnv[Vectors, Any, NDArray[Any]]):
         """Begins episodes, up to the learner's first decision.
 
         Args:
-            seed: Starts all chance anew, table i at stream (seed, i); None: it goes on.
-            options: "reset_mask", bool (N,): only these tables begin.
+            seed: Restarts all random streams, table i at stream (seed, i); None: they continue.
+            options: "reset_mask", bool (N,): resets only these tables.
 
         Raises:
-            RulesError: A seed or option that cannot be.
+            RulesError: An impossible seed or option.
         """
         if seed is not None:
             seed = check_seed(seed)
@@ -151,7 +152,7 @@ class OhHellVectorEnv(VectorEnv[Vectors, Any, NDArray[Any]]):
             self.tables.reset(seed)
             self._seeded = True
         else:
-            raise RulesError("reset: a seed is for all tables; leave out reset_mask, or the seed")
+            raise RulesError("reset: a seed applies to all tables; omit reset_mask or the seed")
         return self._views(), self._infos()
 
     def _wanted(self, options: dict[str, Any] | None) -> NDArray[np.int64]:
@@ -163,7 +164,7 @@ class OhHellVectorEnv(VectorEnv[Vectors, Any, NDArray[Any]]):
             )
         if mask.dtype != np.bool_ or mask.shape != (self.num_envs,):
             raise RulesError(
-                f"reset_mask: bool of shape ({self.num_envs},) is wanted, got {mask.dtype} of "
+                f"reset_mask must be bool of shape ({self.num_envs},), got {mask.dtype} of "
                 f"shape {mask.shape}"
             )
         return np.flatnonzero(mask)
@@ -171,7 +172,7 @@ class OhHellVectorEnv(VectorEnv[Vectors, Any, NDArray[Any]]):
     def step(
         self, actions: Any
     ) -> tuple[Vectors, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
-        """Makes the learner's action at every table and plays on to its next decision.
+        """Plays the learner's action at every table, and the others up to its next decision.
 
         Args:
             actions: Whole numbers (N,).
@@ -181,7 +182,7 @@ class OhHellVectorEnv(VectorEnv[Vectors, Any, NDArray[Any]]):
             and infos.
 
         Raises:
-            IllegalActionError: As ``LearnerTables.step``.
+            IllegalActionError: See ``LearnerTables.step``.
         """
         tables = self.tables
         tables.step(actions)
@@ -206,7 +207,7 @@ class OhHellVectorEnv(VectorEnv[Vectors, Any, NDArray[Any]]):
         }
 
     def _last_words(self) -> dict[str, Any]:
-        """Returns what the infos say of the episodes that ended."""
+        """Returns the infos of the episodes that ended."""
         tables, dones = self.tables, self.tables.dones
         ended = np.arange(self.num_envs)[dones]
         score = np.zeros(self.num_envs, np.int64)
@@ -231,15 +232,15 @@ class OhHellVectorEnv(VectorEnv[Vectors, Any, NDArray[Any]]):
         }
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Returns bool (N, A): the actions that are legal for the learner at each table."""
+        """Returns the learner's legal actions at each table as bool (N, A)."""
         return self.tables.action_masks.astype(np.bool_)
 
     def __copy__(self) -> Self:
-        """Returns an independent copy: half of one would share the tables and the opponents."""
+        """Returns an independent copy; a shallow one would share the tables and the opponents."""
         return deepcopy(self)
 
     def render(self) -> tuple[Any, ...] | None:
-        """Returns one text or picture for each table, as ``render_mode`` says."""
+        """Returns one text or picture for each table, according to ``render_mode``."""
         if self.render_mode is None:
             return None
         seats = [None] * self.num_envs if self.open_hands else self.tables.learner_seats.tolist()
@@ -249,8 +250,8 @@ class OhHellVectorEnv(VectorEnv[Vectors, Any, NDArray[Any]]):
         )
 
     def close_extras(self, **_: Any) -> None:
-        """Ends what opponents hold that were given by name, a program for instance."""
-        if hasattr(self, "tables"):  # Gymnasium closes what could not be made, too
+        """Releases the resources of opponents given by name, for example a program."""
+        if hasattr(self, "tables"):  # Gymnasium also closes environments whose creation failed
             self.tables.close()
 
 
@@ -268,11 +269,11 @@ def _check_autoreset(mode: Any) -> str:
     if not isinstance(name, str) or name not in _AUTORESETS:
         raise RulesError(f"autoreset_mode={shown(mode)}: {nearest(name, _AUTORESETS)}")
     if name == "SameStep" and not _knows_same_step():
-        # The wrapper cannot be told: it takes the step after an end for one that only resets.
+        # The wrapper has no setting for it: it takes the step after an end for a mere reset.
         warnings.warn(
             f"autoreset_mode='SameStep' with Gymnasium {gymnasium.__version__}: its "
-            "RecordEpisodeStatistics leaves out the first reward of every episode but the first; "
-            "take Gymnasium 1.4 or newer, or autoreset_mode='NextStep', if you use it",
+            "RecordEpisodeStatistics omits the first reward of every episode but the first. If you "
+            "need it, install Gymnasium 1.4 or newer, or set autoreset_mode='NextStep'",
             stacklevel=3,
         )
     return name

@@ -1,9 +1,9 @@
-"""``LearnerTables``: many tables at which one seat learns and the others are answered for.
+"""``LearnerTables``: many tables at which one seat learns and players fill the others.
 
-The core of every single-agent door with more than one table (Gymnasium's vector environment,
-Stable-Baselines3's): a step is one decision of the learner at every table, and ends when it is the
-learner's turn again or its episode is over. The other seats are asked in batches, all tables at
-once; where only one action is legal for them they are not asked.
+It is the core of every single-agent environment with more than one table (those of Gymnasium and
+Stable-Baselines3). A step is one decision of the learner at every table; it ends at the learner's
+next turn or at the end of its episode. The other seats decide in batches, for all tables at once;
+decisions with only one legal action are skipped.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from ohhell_env.observation import Layout, layout_of
 from ohhell_env.rules import Rules, RulesLike, as_rules
 
 AUTORESETS = ("same_step", "next_step", "disabled")
-"""When an ended episode is followed by the next; as Gymnasium's ``AutoresetMode`` has it."""
+"""When the next episode begins, named after Gymnasium's ``AutoresetMode``."""
 
 
 class LearnerTables:
     """Many tables of Oh Hell from the learner's seat, over arrays written in place.
 
-    Table i deals the cards of random stream (seed, i), as in ``BatchedOhHell``; seats, and all
-    chance of players that take it from outside (those of ``agents``), come from a second stream of
-    that number. So what happens at a table does not depend on how many tables there are.
+    Table i deals the cards of random stream (seed, i), as in ``BatchedOhHell``. A second stream of
+    the same number draws the seats and the random numbers of players that accept them (those of
+    ``agents``). So the play at a table does not depend on the number of tables.
 
     >>> tables = LearnerTables(3, "oh_hell", opponents=lambda observation, info:
     ...     int(observation["action_mask"].argmax()), seed=7)
@@ -49,28 +49,28 @@ class LearnerTables:
     ((3,), True)
 
     Args:
-        num_tables: How many tables, N.
+        num_tables: Number of tables, N.
         rules: Rules, the name of a variant, or the path of a YAML file.
         players: Overrides the number of players of the rules.
         opponents: One player for all other seats, or a list with one for each, clockwise from the
-            learner: names as ``ohhell_agents.make`` knows them, agents, functions of observation
+            learner: names that ``ohhell_agents.make`` accepts, agents, or functions of observation
             and info.
-        seat: The learner's seat; None: drawn anew for each episode.
-        seed: Whole number from 0 to 2^64 - 1; None: taken from the system.
+        seat: The learner's seat; None: drawn at random for each episode.
+        seed: Whole number from 0 to 2^64 - 1; None: drawn from the system.
         episode: "deal" (each episode is one deal) or "game" (the whole schedule).
         reward: "points", "relative", "win" or "settlement"; see ``envs/rewards.py``.
         layout: Observation layout, "default" or "universal".
         hand_size: With episode "deal", the only hand size; None: drawn from the schedule.
-        illegal: "raise", or "terminate": an illegal action ends the learner's episode with
-            ``worst_honest`` for its reward.
-        autoreset: "same_step" (an ended episode is followed by the next at once, its last view is
-            in ``final_observations``), "next_step" (the next step begins it and ignores the action)
-            or "disabled" (``reset_tables`` begins it).
-        deterministic: Whether opponents that weigh their actions take the best one.
+        illegal: "raise", or "terminate": an illegal action ends the learner's episode with the
+            reward ``worst_honest``.
+        autoreset: "same_step" (the next episode begins at once, and ``final_observations`` has the
+            last view of the ended one), "next_step" (the next step begins it and ignores the
+            action) or "disabled" (``reset_tables`` begins it).
+        deterministic: Whether opponents that rate their actions take the best one.
         first_table: Index of table 0 in the seed's family of streams.
 
     Raises:
-        OhHellError: A setting or a player that cannot be used.
+        OhHellError: A setting or a player is not allowed.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class LearnerTables:
         self.seed = check_seed(secrets.randbits(63) if seed is None else seed)
         self.first_table = check_seed(first_table, "first_table")
         self.seat = check_seat(seat, self.rules)
-        """The learner's seat at every table; None: drawn anew for each episode."""
+        """The learner's seat at every table; None: drawn at random for each episode."""
         self.layout: Layout = layout_of(self.rules, layout, self.hand_size)
         self.illegal = check_one_of("illegal", illegal, ILLEGAL_POLICIES)
         self.autoreset = check_one_of("autoreset", autoreset, AUTORESETS)
@@ -118,16 +118,16 @@ class LearnerTables:
         self.observations: NDArray[np.int8] = _rows(self._buffers[0], tables)
         """int8 (N, L): the learner's view of each table, at its own decision or at the end."""
         self.action_masks: NDArray[np.int8] = _rows(self._buffers[1], tables)
-        """int8 (N, A): 1 for each action that is legal; all 0 where an episode is over."""
+        """int8 (N, A): 1 for each legal action; all 0 if the episode is over."""
         self.final_observations: NDArray[np.int8] = np.zeros((tables, layout.length), np.int8)
-        """int8 (N, L): where ``dones``, the last view of the episode that ended; written with
-        autoreset "same_step" only, else ``observations`` holds it."""
+        """int8 (N, L): where ``dones``, the last view of the episode that ended. Only autoreset
+        "same_step" writes it; otherwise ``observations`` holds that view."""
         self.rewards: NDArray[np.float32] = np.zeros(tables, np.float32)
-        """float32 (N,): what the last step paid the learner."""
+        """float32 (N,): the learner's reward for the last step."""
         self.dones: NDArray[np.bool_] = np.zeros(tables, np.bool_)
-        """bool (N,): the last step ended the learner's episode."""
+        """bool (N,): whether the last step ended the learner's episode."""
         self.deal_ends: NDArray[np.bool_] = np.zeros(tables, np.bool_)
-        """bool (N,): a deal ended in the last step."""
+        """bool (N,): whether a deal ended in the last step."""
         self.final_seats: NDArray[np.int64] = np.zeros(tables, np.int64)
         """int64 (N,): where ``dones``, the learner's seat in the episode that ended."""
         self.final_scores: NDArray[np.int32] = np.zeros((tables, self.rules.players), np.int32)
@@ -135,9 +135,9 @@ class LearnerTables:
         self.win_shares: NDArray[np.float64] = np.zeros(tables, np.float64)
         """float64 (N,): where ``dones``, the learner's share of the win; 0 after a fault."""
         self.faults: NDArray[np.bool_] = np.zeros(tables, np.bool_)
-        """bool (N,): the last step ended the episode because its action was illegal."""
+        """bool (N,): whether the last step ended the episode by an illegal action."""
         self.fault_reasons: dict[int, str] = {}
-        """What was wrong, by table, where ``faults``."""
+        """The reason for each fault, by table."""
         kinds = (np.int64, np.int64, np.uint64)
         self._questions: Any = tuple(np.zeros(tables, kind) for kind in kinds)
         self._all = np.arange(tables)
@@ -153,7 +153,7 @@ class LearnerTables:
         """Begins an episode at every table, up to the learner's first decision.
 
         Args:
-            seed: Another seed; None: begins again with the one from before.
+            seed: A new seed; None: restarts with the previous seed.
         """
         if seed is not None:
             self.seed = check_seed(seed)
@@ -167,15 +167,15 @@ class LearnerTables:
         self._show()
 
     def reset_tables(self, tables: Any) -> None:
-        """Begins the next episode at some tables; their streams go on.
+        """Begins the next episode at some tables; their random streams continue.
 
         Args:
-            tables: Their numbers, whole numbers from 0 to N - 1.
+            tables: Their indices, whole numbers from 0 to N - 1.
         """
         self._check_ready()
         chosen = np.atleast_1d(np.asarray(tables, np.int64))
         if len(chosen) and not 0 <= int(chosen.min()) <= int(chosen.max()) < self.num_tables:
-            raise RulesError(f"tables: rows from 0 to {self.num_tables - 1}, got {shown(tables)}")
+            raise RulesError(f"tables must be 0 to {self.num_tables - 1}, got {shown(tables)}")
         self._begin(np.unique(chosen))
         for array in (self.rewards, self.dones, self.deal_ends, self.faults):
             array[chosen] = 0
@@ -195,15 +195,15 @@ class LearnerTables:
     # ------------------------------------------------------------------ decisions
 
     def step(self, actions: Any) -> None:
-        """Makes the learner's action at every table and plays on to its next decision.
+        """Plays the learner's action at every table, and the others up to its next decision.
 
         Args:
             actions: Whole numbers (N,) of any integer dtype.
 
         Raises:
-            IllegalActionError: An action is illegal and the policy is "raise" (then nothing was
-                applied anywhere), the array has another shape or dtype, a table's episode is over,
-                or an opponent answered something illegal (then only ``reset`` goes on).
+            IllegalActionError: An action is illegal and the policy is "raise" (then no table
+                changed); the array has the wrong shape or dtype; a table's episode is over; or an
+                opponent's answer was illegal (then call ``reset``).
         """
         self._check_ready()
         codes = self._checked(actions)
@@ -233,7 +233,7 @@ class LearnerTables:
         array = np.asarray(actions)
         if array.dtype.kind not in "iu" or array.shape != (self.num_tables,):
             raise IllegalActionError(
-                f"actions: whole numbers of shape ({self.num_tables},) are wanted, got "
+                f"actions must be whole numbers of shape ({self.num_tables},), got "
                 f"{array.dtype} of shape {array.shape}; nothing was applied"
             )
         codes = array.astype(np.int64, copy=False)
@@ -242,26 +242,26 @@ class LearnerTables:
             table = int(np.argmin(inside))
             raise IllegalActionError(
                 f"table {table}: action {array[table]} is out of range "
-                f"0..{self.layout.num_actions - 1}; nothing was applied anywhere"
+                f"0..{self.layout.num_actions - 1}; nothing was applied at any table"
             )
         return codes
 
     def _ended(self) -> NDArray[np.bool_]:
-        """Returns the tables that this step begins anew instead of playing (N,)."""
+        """Returns the tables that this step resets instead of playing, bool (N,)."""
         if self.autoreset == "same_step":
             return np.zeros(self.num_tables, np.bool_)
         over: NDArray[np.bool_] = self._seats["done"]  # users may have written to ``dones``
         if self.autoreset == "disabled" and over.any():
             raise IllegalActionError(
-                f"tables {np.flatnonzero(over).tolist()}: the episode is over; call "
-                "reset_tables() for them first"
+                f"tables {np.flatnonzero(over).tolist()}: the episode is over; reset them first "
+                "with reset_tables()"
             )
         return over.copy()
 
     def _part(
         self, tables: NDArray[np.int64], codes: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], list[int]]:
-        """Returns the tables whose actions are legal, and those whose are not."""
+        """Returns the tables with legal actions, and those with illegal ones."""
         faulty: list[int] = []
         while True:
             chosen = codes if tables is self._all else codes[tables]
@@ -271,7 +271,9 @@ class LearnerTables:
             table = int(tables[place])
             if self.illegal == "raise":
                 error = explain_illegal(self._game(table), int(codes[table]))
-                raise IllegalActionError(f"table {table}: {error}; nothing was applied anywhere")
+                raise IllegalActionError(
+                    f"table {table}: {error}; nothing was applied at any table"
+                )
             faulty.append(table)
             tables = np.delete(tables, place)
 
@@ -280,7 +282,7 @@ class LearnerTables:
         return str(error).removesuffix("; the game is unchanged")
 
     def _play_others(self, tables: NDArray[np.int64]) -> None:
-        """Plays on at some tables until it is the learner's turn or the episode is over."""
+        """Plays the other seats at some tables until the learner's turn or the end."""
         opponents, questions = self._opponents, self._questions
         while len(tables):
             count = seat_loops.waiting(
@@ -303,7 +305,7 @@ class LearnerTables:
         seat_loops.answer(self.games, self._rules, self._seats, tables, actions, self._reward)
 
     def _note(self, faulty: list[int]) -> None:
-        """Takes over what the step brought, and ends the episodes of those who broke the rules."""
+        """Collects the results of the step, and ends the episodes with illegal actions."""
         seats = self._seats
         self.rewards[:] = seats["reward"]
         self.deal_ends[:] = seats["deals"] > 0
@@ -325,7 +327,7 @@ class LearnerTables:
                 self.win_shares[table] = shares[self.final_seats[table]]
 
     def _follow(self, ended: NDArray[np.int64]) -> None:
-        """Keeps the last views of the episodes that ended and begins the next ones."""
+        """Keeps the last views of the episodes that ended, and begins the next ones."""
         if not len(ended):
             return
         self._show()
@@ -338,7 +340,7 @@ class LearnerTables:
             self.action_masks[self._seats["done"]] = 0
 
     def close(self) -> None:
-        """Ends what opponents hold that were given by name; ``reset`` starts it anew."""
+        """Releases the resources of opponents given by name; ``reset`` restarts them."""
         self._opponents.close()
 
     def game(self, table: int) -> Game:
@@ -346,22 +348,22 @@ class LearnerTables:
         self._check_ready()
         row = whole_number(table)
         if row is None or not 0 <= row < self.num_tables:
-            raise RulesError(f"table: a row from 0 to {self.num_tables - 1}, got {shown(table)}")
+            raise RulesError(f"table must be 0 to {self.num_tables - 1}, got {shown(table)}")
         return self._game(row)
 
     def _game(self, row: int) -> Game:
         game = Game(self.rules, self.seed, self.episode, self.hand_size)
         game.state[:] = self.games[row : row + 1]
         if self.first_table + row > 0:
-            game.seed = None  # a Game's seed means the first of its streams
+            game.seed = None  # the seed of a Game refers to the first stream
         return game
 
     def __copy__(self) -> Self:
-        """Returns an independent copy: half of one would share its tables and its players."""
+        """Returns an independent copy; a shallow one would share the tables and the players."""
         return copy.deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the arrays whose parts are views of each other: a copy would part them."""
+        """Returns everything except the arrays that share memory: a copy would separate them."""
         plain = {key: value for key, value in self.__dict__.items() if key not in _DERIVED}
         return plain | {name: plain[name].copy() for name in _KEPT}
 
@@ -380,7 +382,7 @@ _KEPT = (
     *("games", "_seats", "rewards", "dones", "deal_ends", "faults"),
     *("final_observations", "final_seats", "final_scores", "win_shares"),
 )
-"""The arrays that a copy takes over; all others follow from them."""
+"""The arrays that a copy keeps; all others follow from them."""
 
 
 def _rows(buffer: NDArray[np.int8], rows: int) -> NDArray[np.int8]:

@@ -1,6 +1,6 @@
-"""Players in the seats that an environment answers by itself."""
+"""Players in the seats that an environment plays itself."""
 
-# Asks what users hand over; types are checked here, not believed.
+# Calls players from users: the code checks types at run time.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 from __future__ import annotations
 
@@ -24,42 +24,42 @@ from ohhell_env.players import called, resolve
 from ohhell_env.rules import Rules
 
 OpponentsLike = Any
-"""One player for all other seats, or a list of them, one for each, clockwise from the learner. A
-player is whatever ``ohhell_env.players.resolve`` takes."""
+"""One player for all other seats, or a list with one for each, clockwise from the learner. A player
+is anything that ``ohhell_env.players.resolve`` accepts."""
 
 
 class Opponent(Asker):
     """A player in one or more of the other seats.
 
     Args:
-        given: The player, in any of its forms.
+        given: The player, in any form.
         rules: The rules.
-        hand_size: A hand size outside the schedule that its observations must have room for.
-        deterministic: Whether it is to take its best action where it weighs them.
+        hand_size: A hand size outside the schedule that must also fit into its observations.
+        deterministic: Whether it takes its best action, if it rates actions.
     """
 
     def __init__(
         self, given: Any, rules: Rules, hand_size: int | None, deterministic: bool
     ) -> None:
-        # Whatever chance a player needs comes with each question, so the seed decides nothing.
+        # Random numbers come with each question, so the seed has no effect.
         super().__init__(resolve(given, 0 if _is_name(given) else None), deterministic)
         self._ours = _is_name(given)
         self.name = str(given) if _is_name(given) else called(given)
         layout = self.layout_name if self.layout_name in LAYOUTS else "default"
         self.layout: Layout = layout_of(rules, layout, hand_size)
-        """The layout of the observations that it reads."""
+        """The layout of its observations."""
         self._rules = rules
 
     def begin(self, seat: int | None) -> None:
-        """Tells the player that a game begins.
+        """Notifies the player that a game begins.
 
         Args:
-            seat: Its seat; None where it sits in more than one, or at more than one table.
+            seat: Its seat; None if it has several seats or tables.
         """
         self.player.begin(self._rules, seat)
 
     def close(self) -> None:
-        """Ends what the player holds, if it was given by name."""
+        """Releases the player's resources, if it was given by name."""
         close = getattr(self.player, "close", None)
         if self._ours and callable(close):
             close()
@@ -76,14 +76,14 @@ class Opponent(Asker):
         Args:
             games: ``GAME`` rows (N,), unchanged by this.
             rules: ``RULES`` row.
-            tables: int64 (B,), the rows of ``games`` that are meant.
-            words: uint64 (B,), the chance of each decision; the player's own from now on.
+            tables: int64 (B,), rows of ``games``.
+            words: uint64 (B,), the random number of each decision; the player may keep the array.
 
         Returns:
             Action codes (B,).
 
         Raises:
-            IllegalActionError: An answer is not legal, or there are more or fewer than questions.
+            IllegalActionError: An answer is not legal, or the number of answers is wrong.
         """
         count, layout = len(tables), self.layout
         views, masks = new_buffer(count, layout.length), new_buffer(count, layout.num_actions)
@@ -93,7 +93,7 @@ class Opponent(Asker):
         actions = as_actions(answers)
         if actions is None or len(actions) != count:
             raise IllegalActionError(
-                f"opponent {shown(self.name)} answered {shown(answers)}; {count} questions want "
+                f"opponent {shown(self.name)} answered {shown(answers)}; {count} questions need "
                 f"{count} whole numbers"
             )
         place = int(seat_loops.first_illegal_of(games, tables, actions))
@@ -113,17 +113,17 @@ class Opponent(Asker):
 
 
 class Opponents:
-    """The players in all seats but the learner's.
+    """The players in all seats except the learner's.
 
     Args:
         given: One player, or a sequence with one for each other seat, clockwise from the learner.
             The same name, or the same object, is the same player in all its seats.
         rules: The rules.
-        hand_size: A hand size outside the schedule that observations must have room for.
-        deterministic: Whether players that weigh their actions take the best one.
+        hand_size: A hand size outside the schedule that must also fit into observations.
+        deterministic: Whether players that rate their actions take the best one.
 
     Raises:
-        OhHellError: Not a player, or not as many as there are other seats.
+        OhHellError: Not a player, or the wrong number of players.
     """
 
     def __init__(
@@ -138,14 +138,14 @@ class Opponents:
         listed = cast("Sequence[Any]", given) if several else [given] * others
         if len(listed) != others:
             raise RulesError(
-                f"opponents: one player, or a list of {others}, one for each other seat clockwise "
-                f"from the learner; got a list of {len(listed)}"
+                f"opponents must be one player, or a list of {others}, one for each other seat "
+                f"clockwise from the learner; got a list of {len(listed)}"
             )
         keys = [str(each) if _is_name(each) else id(each) for each in listed]
         self.players: list[Opponent] = []
-        """The different players."""
+        """The distinct players."""
         self.places: NDArray[np.int64] = np.zeros(others, np.int64)
-        """(players - 1,): who of ``players`` sits so many seats (and one) after the learner."""
+        """(players - 1,): at i, the index in ``players`` of the seat i + 1 after the learner."""
         for distance, (key, each) in enumerate(zip(keys, listed, strict=True)):
             first = keys.index(key)
             if first == distance:
@@ -156,10 +156,10 @@ class Opponents:
         self._seats = rules.players
 
     def begin(self, learner: int | None) -> None:
-        """Tells every player that a game begins.
+        """Notifies every player that a game begins.
 
         Args:
-            learner: The learner's seat; None where there are many tables.
+            learner: The learner's seat; None if there are many tables.
         """
         for number, opponent in enumerate(self.players):
             distances = np.flatnonzero(self.places == number)
@@ -179,17 +179,17 @@ class Opponents:
         """Returns the actions of one of ``players``; see ``Opponent.ask``.
 
         Raises:
-            IllegalActionError: One of them is not legal; the message asks for ``reset``.
+            IllegalActionError: An answer is not legal; the message asks for ``reset``.
         """
         try:
             return self.players[number].ask(games, rules, tables, words)
         except IllegalActionError as error:
-            raise IllegalActionError(f"{error}; call reset() to go on") from error
+            raise IllegalActionError(f"{error}; call reset() to continue") from error
 
     def close(self) -> None:
-        """Ends what those hold that were given by name; the next ``begin`` starts it anew.
+        """Releases the resources of players given by name; the next ``begin`` restarts them.
 
-        All are closed, also where one raises: a program must not stay behind for another's fault.
+        It closes all of them even if one raises, so that no program keeps running.
         """
         with contextlib.ExitStack() as every_player:
             for opponent in reversed(self.players):

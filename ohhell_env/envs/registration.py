@@ -1,4 +1,4 @@
-"""Registers the environments with Gymnasium and PettingZoo; done by ``import ohhell_env``."""
+"""Registers the environments with Gymnasium and PettingZoo on ``import ohhell_env``."""
 
 # pyright: reportUnknownVariableType=false
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 from gymnasium.envs.registration import register, registry
 
 ID = "ohhell/OhHell-v0"
-"""A new number means that default rules, observation, action codes, rewards or deals changed."""
+"""A new number marks changed default rules, observations, action codes, rewards or deals."""
 PETTINGZOO_ID = "ohhell/oh_hell-v0"
-"""The same in PettingZoo's registry."""
+"""The name in PettingZoo's registry."""
 _PETTINGZOO = "pettingzoo.env_registry.registration"
 
 
 def register_gymnasium() -> None:
-    """Makes ``gymnasium.make(ID)`` and ``gymnasium.make_vec(ID, num_envs=8)`` work."""
+    """Registers ``ID`` for ``gymnasium.make`` and ``gymnasium.make_vec``."""
     if ID not in registry:
         register(
             ID,
@@ -29,11 +29,11 @@ def register_gymnasium() -> None:
 
 
 def register_pettingzoo() -> None:
-    """Makes ``pettingzoo.make("aec", PETTINGZOO_ID)`` work, where PettingZoo has a registry.
+    """Registers ``PETTINGZOO_ID`` for ``pettingzoo.make``, if PettingZoo has a registry.
 
-    Importing PettingZoo would make ``import ohhell_env`` a fifth slower for everybody, so the
-    environment is registered when somebody else imports PettingZoo's registry, before or after.
-    PettingZoo before 1.27 has none.
+    Importing PettingZoo would make ``import ohhell_env`` a fifth slower. So the environment is
+    registered only once something else imports PettingZoo's registry, before or after this package.
+    PettingZoo before 1.27 has no registry.
     """
     loaded = sys.modules.get(_PETTINGZOO)
     if loaded is not None:
@@ -48,12 +48,12 @@ def _add_to(module: Any) -> None:
 
 
 class _Waiting:
-    """A finder of modules that waits for PettingZoo's registry and adds to it once it is there."""
+    """An import hook that registers the environment when PettingZoo's registry is imported."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Returns nothing but for that one module, which is found and loaded as usual."""
+        """Returns None, except for the registry module, whose loading it extends."""
         if fullname != _PETTINGZOO:
             return None
         if self in sys.meta_path:

@@ -1,4 +1,4 @@
-"""The table as text: what lies on it, from a seat's view or from the referee's.
+"""Renders the table as text or pixels, from the view of a seat or of the referee.
 
 ::
 
@@ -27,7 +27,7 @@ from ohhell_env.rules import Rules
 
 
 def seat_text(view: dict[str, Any], rules: Rules, seat: int, actor: int) -> str:
-    """Returns the table as a seat sees it; arguments as ``pictures.view.seat_view``."""
+    """Returns the table as a seat sees it; see ``pictures.view.seat_view`` for the arguments."""
     return table_text(seat_view(view, rules, seat, actor))
 
 
@@ -46,17 +46,17 @@ def picture_of(game: Game, seat: int | None, mode: str) -> Any:
 
     Args:
         game: The table.
-        seat: The seat that looks; None: the referee.
+        seat: The observing seat; None: the referee.
         mode: The render mode.
 
     Raises:
-        OhHellError: Pixels are wanted, and the extra ``pictures`` is not installed.
+        OhHellError: Pixels need the extra ``pictures``, which is not installed.
     """
     return drawn(view_of(game, seat), mode)
 
 
 def drawn(table: TableView, mode: str) -> Any:
-    """Returns what is shown of a table as text or as pixels; see ``picture_of``."""
+    """Returns a view of a table as text or as pixels; see ``picture_of``."""
     if mode == "rgb_array":
         from ohhell_env.pictures.frame import pixels
         from ohhell_env.pictures.svg import draw_table
@@ -66,7 +66,7 @@ def drawn(table: TableView, mode: str) -> Any:
 
 
 def printed(table: TableView) -> str:
-    """Returns the text of a table for standard output: in colour where that is a terminal."""
+    """Returns the text of a table for standard output, in colour on a terminal."""
     text = table_text(table)
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         return text
@@ -92,4 +92,4 @@ def coloured(text: str, table: TableView) -> str:
 
 _PLAIN, _BOLD, _FAINT, _GOLD = "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m"
 _SUIT_COLOURS = ("\x1b[32m", "\x1b[34m", "\x1b[31m", "\x1b[36m")
-"""Green, blue, red and cyan, which can be read on dark and on light: the four-colour pack."""
+"""Green, blue, red and cyan: a four-colour pack that is legible on dark and light."""

@@ -1,14 +1,14 @@
 """The reward settings that every environment shares.
 
 ======================  =======================================================================
-"points"                what the rules give, at the end of each deal
-"relative"              own points minus the mean of the others', at the end of each deal; sums to 0
-"win"                   share of the win, at the end of a game
-"settlement"            what is paid, at the end of a game; sums to 0
+"points"                the points of a deal, at its end
+"relative"              points minus the mean of the others', at the end of each deal; sums to 0
+"win"                   the share of the win, at the end of a game
+"settlement"            the payment, at the end of a game; sums to 0
 ======================  =======================================================================
 """
 
-# Reads what users hand over: types are checked here, not believed.
+# Reads input from users: the code checks types at run time.
 # pyright: reportUnnecessaryIsInstance=false
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ohhell_env.rules import Rules
 
 
 def check_reward(reward: str, episode: str, rules: Rules) -> int:
-    """Returns the engine's number of a reward setting.
+    """Returns the engine's number for a reward setting.
 
     Raises:
         RulesError: Unknown reward, or one that the episode or the rules never pay.
@@ -34,25 +34,25 @@ def check_reward(reward: str, episode: str, rules: Rules) -> int:
         )
     if reward == "settlement" and rules.settlement.kind == "none":
         raise RulesError(
-            "reward='settlement', but these rules settle nothing; use "
+            "reward='settlement' needs rules with a settlement; use "
             "rules.replace(settlement='differences') or 'pool'"
         )
     return REWARDS.index(reward)
 
 
 def worst_honest(game: Game, reward: str) -> float:
-    """Returns the least that an honest seat could get now: what an offender gets.
+    """Returns the worst reward that a legal game could give now: the reward of an offender.
 
     ============  ==============================================================================
     "points"      the lowest points in the table for this hand size
-    "relative"    the lowest points less the highest
+    "relative"    the lowest points minus the highest
     "win"         0, no share of the win
-    "settlement"  what it would pay if the game ended with this deal, it being last before the
-                  deal and getting the lowest points, everybody else the highest
+    "settlement"  the payment if the game ended with this deal, the offender was last before it
+                  and got the lowest points, and all others got the highest
     ============  ==============================================================================
 
     Args:
-        game: The table; its seat to act is the offender.
+        game: The table; the seat to act is the offender.
         reward: The reward setting.
     """
     if reward == "win":

@@ -1,7 +1,7 @@
-"""PettingZoo's standard wrappers, with our errors and without their detours.
+"""PettingZoo's standard wrappers, made fast, with this project's errors.
 
-The stock wrappers cost most of a step's time, nearly all of it in chains of ``__getattr__``. These
-subclasses mean the same, but reach the raw environment directly and hold no copy of its turn.
+The stock wrappers take most of the time of a step, nearly all of it in chains of ``__getattr__``.
+These subclasses behave the same, but call the raw environment directly and do not copy its turn.
 """
 
 # pyright: reportMissingTypeStubs=false
@@ -37,7 +37,7 @@ def _of_raw(name: str) -> Any:
 
 
 class _Direct(BaseWrapper[str, Any, Any]):
-    """What the three wrappers share: attributes are the raw environment's own."""
+    """Base of the three wrappers: attributes come straight from the raw environment."""
 
     agents: Any = _of_raw("agents")
     possible_agents: Any = _of_raw("possible_agents")
@@ -56,7 +56,7 @@ class _Direct(BaseWrapper[str, Any, Any]):
     def __init__(self, env: AECEnv[str, Any, Any], **settings: Any) -> None:
         raw = env.unwrapped
         if not isinstance(raw, RawOhHell):
-            raise OhHellError(f"{type(self).__name__} wraps oh_hell_v0, got {env}")
+            raise OhHellError(f"{type(self).__name__} can only wrap oh_hell_v0, got {env}")
         super().__init__(env, **settings)
         self.raw = raw
 
@@ -66,7 +66,7 @@ class _Direct(BaseWrapper[str, Any, Any]):
         return getattr(self.env, name)
 
     def __copy__(self) -> Self:
-        """Returns an independent copy: half of one would share the table inside."""
+        """Returns an independent copy; a shallow one would share the table."""
         return copy.deepcopy(self)
 
     def __str__(self) -> str:
@@ -78,7 +78,7 @@ class _Direct(BaseWrapper[str, Any, Any]):
         return self.raw
 
     def last(self, observe: bool = True) -> Turn:
-        """Returns what the raw environment's ``last`` returns."""
+        """Returns the result of the raw environment's ``last``."""
         return self.raw.last(observe)
 
     def observe(self, agent: str) -> View:
@@ -94,7 +94,7 @@ class _Direct(BaseWrapper[str, Any, Any]):
         return self.raw.action_space(agent)
 
     def state(self) -> NDArray[np.int8]:
-        """Returns what the raw environment's ``state`` returns."""
+        """Returns the result of the raw environment's ``state``."""
         return self.raw.state()
 
     def render(self, seat: int | None = None) -> Any:  # type: ignore[override]
@@ -106,14 +106,14 @@ class _Direct(BaseWrapper[str, Any, Any]):
 
 
 class OutOfBounds(_Direct, AssertOutOfBoundsWrapper[str, Any, Any]):
-    """Raises IllegalActionError for what is no action of the action space."""
+    """Raises IllegalActionError for anything outside the action space."""
 
     def __init__(self, env: AECEnv[str, Any, Any]) -> None:
         super().__init__(env)
         self._num_actions = self.raw.layout.num_actions
 
     def step(self, action: Any) -> None:
-        """Makes an action of the action space, or None once the agent is dead."""
+        """Plays an action; accepts only None once the agent is dead."""
         if type(action) is not int or not 0 <= action < self._num_actions:
             action = self._checked(action)
         self.env.step(action)
@@ -121,7 +121,7 @@ class OutOfBounds(_Direct, AssertOutOfBoundsWrapper[str, Any, Any]):
     def _checked(self, action: Any) -> Any:
         raw = self.raw
         if action is None or not raw.playing:
-            return action  # the raw environment says what is wrong, if anything is
+            return action  # the raw environment raises if anything is wrong
         number = whole_number(action)
         if number is not None and 0 <= number < self._num_actions:
             return number
@@ -129,20 +129,20 @@ class OutOfBounds(_Direct, AssertOutOfBoundsWrapper[str, Any, Any]):
 
 
 class TerminateIllegal(_Direct, TerminateIllegalWrapper[str, Any, Any]):
-    """Ends the game for all when an agent makes an illegal action.
+    """Ends the game for all after an illegal action.
 
-    The offender's reward is ``worst_honest``, everybody else's is 0.
+    The offender's reward is ``worst_honest``; all others get 0.
     """
 
     def __init__(self, env: AECEnv[str, Any, Any]) -> None:
-        super().__init__(env, illegal_reward=0.0)  # worked out anew for each deal
+        super().__init__(env, illegal_reward=0.0)  # each deal computes its own
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begins an episode."""
         self.env.reset(seed, options)
 
     def step(self, action: Any) -> None:
-        """Makes an action; an illegal one ends the game."""
+        """Plays an action; an illegal one ends the game."""
         raw = self.raw
         try:
             self.env.step(action)
@@ -156,14 +156,14 @@ class TerminateIllegal(_Direct, TerminateIllegalWrapper[str, Any, Any]):
 
 
 class OrderEnforcing(_Direct, OrderEnforcingWrapper[str, Any, Any]):
-    """Raises the project's errors for calls in a wrong order.
+    """Raises this project's errors for calls in the wrong order.
 
-    Before ``reset``: NotResetError (an AttributeError, too). After the end: IllegalActionError for
-    every step. In a loop over ``agent_iter`` each turn needs its step.
+    Before ``reset`` it raises NotResetError (also an AttributeError), and after the end every step
+    raises IllegalActionError. In a loop over ``agent_iter``, each turn needs its own step.
     """
 
     def step(self, action: Any) -> None:
-        """Makes an action for the selected agent."""
+        """Plays an action for the selected agent."""
         self.env.step(action)
         self._has_updated = True
 
@@ -173,23 +173,23 @@ class OrderEnforcing(_Direct, OrderEnforcingWrapper[str, Any, Any]):
         self._has_reset = self._has_updated = True
 
     def agent_iter(self, max_iter: int = 2**63) -> AECIterable[str, Any, Any]:  # type: ignore[override]
-        """Yields the selected agent until all are gone; each turn needs its ``step``."""
+        """Yields the selected agent until all are gone; each turn needs its own ``step``."""
         if not self._has_reset:
             raise NotResetError("agent_iter() before reset(): call reset() first")
         return _Turns(self, max_iter)
 
     def allow_turn(self) -> None:
-        """Lets a new loop begin, also where another one was left in the middle of a turn."""
+        """Allows a new loop to begin, even if another was left in the middle of a turn."""
         self._has_updated = True
 
     def take_turn(self) -> bool:
-        """Returns whether there was a step or reset since the last call."""
+        """Returns whether a step or reset happened since the last call."""
         updated, self._has_updated = self._has_updated, False
         return updated
 
 
 class _Turns(AECIterable[str, Any, Any]):
-    """The turns of a game, to iterate over."""
+    """An iterable over the turns of a game."""
 
     env: OrderEnforcing
     max_iter: int
@@ -206,8 +206,8 @@ class _TurnIterator(AECIterator[str, Any, Any]):
         agent = super().__next__()
         if not self.env.take_turn():
             raise IllegalActionError(
-                f"the turn of {agent} had no step(): in a loop over agent_iter() call step() once "
-                "for each agent"
+                f"the turn of {agent} had no step(): call step() once for each agent in a loop "
+                "over agent_iter()"
             )
         return agent
 
@@ -220,7 +220,7 @@ def wrap(raw: RawOhHell, illegal: str) -> OrderEnforcing:
         illegal: "raise" or "terminate".
 
     Raises:
-        RulesError: Another policy.
+        RulesError: Unknown policy.
     """
     ends = check_illegal(illegal) == "terminate"
     return OrderEnforcing(OutOfBounds(TerminateIllegal(raw) if ends else raw))

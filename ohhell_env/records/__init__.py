@@ -1,1 +1,1 @@
-"""Recorded games: as plain data, as text to read, played again, with what players thought."""
+"""Recorded games as plain data and as text; replay, and the thoughts of players."""

@@ -1,4 +1,4 @@
-"""A game as text to read, and back: hands, auction, one line for each trick, points and scores.
+"""A game as readable text, and back: hands, bids, one line for each trick, points and scores.
 
 ::
 
@@ -21,10 +21,10 @@
     Win shares: 0.0 1.0 0.0
     Settlement: 0.0 0.0 0.0
 
-A play is SEAT:CARD, and "*" marks the card that wins the trick. Where the rules are not quite those
-of the variant, a line "Rules: {...}" holds what differs, as JSON. "-" stands for nothing: no card
-turned, no bid yet, no seed known. Winners and scores follow from the rest; ``parse_game`` checks
-them, as everything else.
+A play is SEAT:CARD, and "*" marks the card that wins the trick. If the rules differ from the
+variant, a line "Rules: {...}" holds the differences as JSON. "-" means nothing: no card turned, no
+bid yet, or no known seed. Winners and scores follow from the rest; ``parse_game`` checks them like
+everything else.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ from ohhell_env.rules.variants import VARIANTS
 
 TITLE = f"Oh Hell record {VERSION}"
 _NOTHING = "-"
-"""Stands for an empty list, for no turned card, for an unknown seed."""
+"""Marks an empty list, no turned card, or an unknown seed."""
 
 
 def format_game(record: Record) -> str:
-    """Returns a game as text; ``parse_game`` gives the same record back.
+    """Returns a game as text, from which ``parse_game`` restores the same record.
 
     Raises:
-        NotationError: The record is not a game by its rules; see ``replay``.
+        NotationError: The record is not a legal game; see ``replay``.
     """
     return format_checked(check(record))
 
 
 def format_checked(checked: Checked) -> str:
-    """Returns the text of a game that was played again already."""
+    """Returns the text of a game that was already replayed."""
     record = checked.game.record()
     lines = [*_header(record)]
     scores = iter(checked.scores)
@@ -80,17 +80,17 @@ def _header(record: Record) -> Iterator[str]:
 
 
 def _base(name: str, players: int) -> Rules:
-    """Returns the rules that a text tells the differences from."""
+    """Returns the rules to which a text lists the differences."""
     if name in VARIANTS:
         try:
             return Rules.preset(name, players)
-        except RulesError:  # a variant for fewer players, changed until it fitted
+        except RulesError:  # a variant for fewer players, changed to fit
             pass
     return Rules(players=players)
 
 
 def _changes(base: dict[str, Any], rules: dict[str, Any]) -> dict[str, Any]:
-    """Returns the settings of ``rules`` that differ from ``base``, nested as they are."""
+    """Returns the settings of ``rules`` that differ from ``base``, nested as before."""
     changes: dict[str, Any] = {}
     for key, value in rules.items():
         old = base[key]
@@ -133,14 +133,14 @@ def _numbers(values: list[Any]) -> str:
 
 
 def parse_game(text: str) -> Record:
-    """Returns the record of a game in text.
+    """Reads the record of a game from text.
 
-    Blank lines, indentation and the space between words don't matter; lines that begin with ``#``
-    are remarks.
+    Blank lines, indentation and the space between words do not matter; lines that begin with ``#``
+    are comments.
 
     Raises:
-        NotationError: The text is no game, or the game is not right by its rules; the message
-            names the line.
+        NotationError: The text is not a game, or the game is not legal; the message names the
+            line.
     """
     reader = _Reader(text.removeprefix(MARK))
     record = _read_game(reader)
@@ -153,7 +153,7 @@ def parse_game(text: str) -> Record:
 
 
 class _Reader:
-    """The lines of a text, read one after the other."""
+    """The lines of a text, read one by one."""
 
     def __init__(self, text: str) -> None:
         lines = ((number, line.split()) for number, line in enumerate(text.splitlines(), start=1))
@@ -163,40 +163,40 @@ class _Reader:
 
     @property
     def number(self) -> int:
-        """Number of the line that is read next, or of the last one."""
+        """Number of the next line, or of the last one at the end."""
         last = self.lines[-1][0] if self.lines else 1
         return self.lines[self.next][0] if self.next < len(self.lines) else last
 
     def peek(self, label: str) -> bool:
-        """Whether the next line begins with a label."""
+        """Returns whether the next line begins with a label."""
         if self.next == len(self.lines):
             return False
         return " ".join(self.lines[self.next][1]).startswith(label)
 
     def take(self, label: str, place: Place) -> str:
-        """Returns what follows the label on the next line."""
+        """Returns the text after the label on the next line."""
         if not self.peek(label):
-            raise self.wrong(f"a line {label + ' ...'!r} is wanted", self.next == len(self.lines))
+            raise self.wrong(f"expected a line {label + ' ...'!r}", self.next == len(self.lines))
         self.starts.setdefault(place, self.number)
         line = " ".join(self.lines[self.next][1])
         self.next += 1
         return line.removeprefix(label).strip()
 
     def wrong(self, problem: str, at_end: bool = False) -> NotationError:
-        """Returns the error for the line that is read next."""
+        """Returns the error for the next line."""
         if at_end:
-            return NotationError(f"line {self.number}: the text breaks off: {problem}")
+            return NotationError(f"line {self.number}: the text is incomplete: {problem}")
         line = " ".join(self.lines[self.next][1])
         shown = line if len(line) <= 60 else f"{line[:57]}..."
         return NotationError(f"line {self.number}: {problem}, got {shown!r}")
 
     def back(self, problem: str) -> NotationError:
-        """Returns the error for the line that was read last."""
+        """Returns the error for the last line read."""
         self.next -= 1
         return self.wrong(problem)
 
     def line_of(self, place: Place) -> int:
-        """Returns the line of a place in the record, or the nearest one above it."""
+        """Returns the line of a place in the record, or the nearest known line above it."""
         part = {"trump": "turned"}.get(place.part, place.part)
         tries = [
             place,
@@ -233,7 +233,7 @@ def _read_game(reader: _Reader) -> Record:
             words = reader.take(label, Place(None, key)).split()
             record[key] = [_amount(reader, word) for word in words]
     if reader.next < len(reader.lines):
-        raise reader.wrong("a line that does not belong here")
+        raise reader.wrong("unexpected line")
     return record
 
 
@@ -241,7 +241,7 @@ def _read_rules(reader: _Reader) -> Rules:
     said = reader.take("Variant:", Place(None, "rules"))
     match = re.fullmatch(r"(\w+), ([0-9]) players", said)
     if not match:
-        raise reader.back("'Variant: NAME, N players' is wanted")
+        raise reader.back("expected 'Variant: NAME, N players'")
     name, players = match[1], int(match[2])
     if name != "custom" and name not in VARIANTS:
         raise reader.back(f"unknown variant {shown(name)}: {nearest(name, ['custom', *VARIANTS])}")
@@ -254,7 +254,7 @@ def _read_rules(reader: _Reader) -> Rules:
             return Rules.from_dict(_merged(base.to_dict(), changes))
     except (NotationError, RulesError) as error:
         raise reader.back(str(error)) from None
-    raise reader.back("settings by name in JSON are wanted")
+    raise reader.back("expected settings by name in JSON")
 
 
 def _merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
@@ -270,7 +270,7 @@ def _read_deal(reader: _Reader, rules: Rules, record: Record) -> None:
     head = r"([0-9]+): hand size ([0-9]+), dealer ([0-9])(, blind)?"
     match = re.fullmatch(head, reader.take("Deal ", place))
     if not match:
-        raise reader.back("'Deal N: hand size H, dealer SEAT' is wanted")
+        raise reader.back("expected 'Deal N: hand size H, dealer SEAT'")
     deal: dict[str, Any] = {
         "deal": _whole(reader, match[1]) - 1,
         "dealer": int(match[3]),
@@ -298,7 +298,7 @@ def _read_trump(reader: _Reader, place: Place) -> dict[str, Any]:
     said = reader.take("Turned:", place._replace(part="turned"))
     match = re.fullmatch(r"(\S+), trump (\S+)", said)
     if not match:
-        raise reader.back("'Turned: CARD, trump SUIT' is wanted")
+        raise reader.back("expected 'Turned: CARD, trump SUIT'")
     turned, trump = match[1], match[2]
     return {
         "turned": None if turned == _NOTHING else turned,
@@ -347,11 +347,11 @@ def _amount(reader: _Reader, word: str) -> float:
 
 
 def _compare(reader: _Reader, text: str, pack: Pack) -> None:
-    """Compares the lines read, word for word, with those that the game has."""
+    """Compares the lines read, word for word, with the text of the replayed game."""
     wanted = [line.split() for line in text.splitlines() if line.strip()]
     for (number, written), right in zip(reader.lines, wanted, strict=False):
         words = [_plain_word(word, pack) for word in written] if written != right else right
-        hand = words[0] == right[0] == "Seat"  # its cards may stand in any order
+        hand = words[0] == right[0] == "Seat"  # its cards may be in any order
         if words != right and not (hand and sorted(words) == sorted(right)):
             raise NotationError(
                 f"line {number}: expected {' '.join(right)!r}, got {shown(' '.join(written))}"
@@ -359,6 +359,6 @@ def _compare(reader: _Reader, text: str, pack: Pack) -> None:
 
 
 def _plain_word(word: str, pack: Pack) -> str:
-    """Returns a word with the card in it, if there is one, named as ``card_name`` does."""
+    """Returns a word with any card in it named as ``card_name`` does."""
     match = re.fullmatch(r"([0-9]:)?(.+?)([*,]?)", word)
     return word if match is None else f"{match[1] or ''}{plain_name(match[2], pack)}{match[3]}"

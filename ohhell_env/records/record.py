@@ -1,28 +1,28 @@
-"""A game as plain data that JSON can hold: written, saved, loaded.
+"""A game as plain data for JSON: created, saved, loaded.
 
 A record holds the rules, every card dealt, every bid and every card played, and the points::
 
     format, version     "ohhell-record", 1
-    rules               every setting, as ``Rules.to_dict`` gives them
+    rules               every setting, as returned by ``Rules.to_dict``
     seed                the seed of the table's random stream, or null
     episode             "game" or "deal"
     deals               a list, one entry for each deal:
-        deal            its number in the game, from 0 on
+        deal            its number in the game, from 0
         dealer          seat
         hand_size, blind
         hands           the cards dealt, by seat
         turned          the turned card (or the dealer's shown last card), or null
         trump           the suit's letter; null is no-trump
         bids            [seat, bid] in the order of bidding
-        tricks          [[seat, card], ...] in the order of play; an unfinished one too
+        tricks          [[seat, card], ...] in the order of play, also of an unfinished trick
         points          by seat; null while the deal is unfinished
     scores              by seat, after the last finished deal
     win_shares, settlement    by seat; null while the episode is unfinished
-    names               may be left out: who sat where, by seat
-    thoughts            may be left out: what a player thought at each decision, see ``thoughts.py``
+    names               optional: the name of the player in each seat
+    thoughts            optional: a player's thoughts at each decision; see ``thoughts.py``
 
-The record is the authority on the cards, the rules on everything else. How a record is checked is
-in ``replay.py``, its readable form in ``notation.py``.
+The record is the authority on the cards, and the rules on everything else. ``replay.py`` checks
+records, and ``notation.py`` has their readable form.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ if TYPE_CHECKING:
 FORMAT = "ohhell-record"
 VERSION = 1
 MARK = "\ufeff"
-"""A byte-order mark, which a text has kept if it was read as plain UTF-8."""
+"""A byte-order mark, which remains in a text that was read as plain UTF-8."""
 
 Record = dict[str, Any]
-"""A game as plain data, with the keys that this module's docstring lists."""
+"""A game as plain data, with the keys in this module's docstring."""
 
 
 class ShownRecord(Record, ShownInNotebooks):
-    """A record that notebooks show as a score sheet; a dict in all else."""
+    """A record that notebooks show as a score sheet; otherwise a dict."""
 
 
 def deal_record(game: Game) -> dict[str, Any]:
-    """Returns the present deal of a game, finished or not, as plain data."""
+    """Returns the current deal of a game, finished or not, as plain data."""
     pack = game.rules.pack
     return {
         "deal": game.deal,
@@ -86,18 +86,18 @@ def _trick(game: Game, trick: list[tuple[int, Card]]) -> list[list[Any]]:
 
 
 def game_record(game: Game) -> Record:
-    """Returns an episode so far as plain data, all of it the caller's own.
+    """Returns an episode so far as new plain data.
 
     Raises:
-        NotationError: Earlier deals are unknown, as in a game taken from the middle of a batch.
+        NotationError: Earlier deals are unknown, because the game came from a batch.
     """
     deals = copy.deepcopy(game.finished_deals)
     played = game.deal + game.over if game.episode == "game" else int(game.over)
     if len(deals) != played:
         raise NotationError(
-            f"no record: {played} deals of this game are over, but only the last "
-            f"{len(deals)} of them are known, because the game was taken over in the middle (as "
-            "by BatchedOhHell.game); take it in its first deal, or use episode='deal'"
+            f"no record: {played} deals of this game are over, but only the last {len(deals)} are "
+            "known, because the copy was made in the middle of the game (by BatchedOhHell.game, "
+            "for example); copy it in its first deal, or use episode='deal'"
         )
     if not game.over:
         deals.append({**deal_record(game), "points": None})
@@ -127,7 +127,7 @@ def to_json(record: Record) -> str:
 
 
 def from_json(text: str) -> Record:
-    """Returns the record in JSON text; whether its game is right is for ``replay`` to say.
+    """Reads a record from JSON text; ``replay`` checks its game.
 
     Raises:
         NotationError: The text is not JSON, or not a record of this version.
@@ -141,14 +141,14 @@ def from_json(text: str) -> Record:
 
 
 def read_json(text: str) -> Any:
-    """Returns what a JSON text holds; NotationError where it is wrong or ambiguous."""
+    """Returns the content of a JSON text; raises NotationError if it is wrong or ambiguous."""
     try:
         return json.loads(
             text.removeprefix(MARK), object_pairs_hook=_unique, parse_constant=_refuse
         )
     except json.JSONDecodeError as error:
         raise NotationError(
-            f"the JSON is wrong or breaks off at line {error.lineno}, column {error.colno}: "
+            f"the JSON is wrong or incomplete at line {error.lineno}, column {error.colno}: "
             f"{error.msg}"
         ) from None
     except RecursionError:
@@ -160,25 +160,25 @@ def read_json(text: str) -> Any:
 
 
 def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
-    """Whether plain data is an object (a dict)."""
+    """Returns whether plain data is an object (a dict)."""
     return isinstance(value, dict)
 
 
 def is_list(value: Any) -> TypeGuard[list[Any]]:
-    """Whether plain data is a list."""
+    """Returns whether plain data is a list."""
     return isinstance(value, list)
 
 
 def check_version(data: Any) -> None:
-    """Raises NotationError unless data says of itself that it is a record of this version."""
+    """Raises NotationError unless the data is marked as a record of this version."""
     if not is_object(data) or "format" not in data:
-        raise NotationError(f'not a record: an object with "format": "{FORMAT}" is wanted')
+        raise NotationError(f'not a record: it must be an object with "format": "{FORMAT}"')
     if data["format"] != FORMAT:
-        raise NotationError(f"format: {FORMAT!r} is wanted, got {shown(data['format'])}")
+        raise NotationError(f"format must be {FORMAT!r}, got {shown(data['format'])}")
     version = data.get("version")
     if type(version) is not int or version != VERSION:
         raise NotationError(
-            f"version: this program reads records of version {VERSION}, got {shown(version)}"
+            f"version must be {VERSION}, the version that this program reads; got {shown(version)}"
         )
 
 
@@ -187,7 +187,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(plain) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise NotationError(f"the key {shown(twice)} stands twice in one object")
+        raise NotationError(f"duplicate key {shown(twice)} in one object")
     return plain
 
 
@@ -196,10 +196,10 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def load_record(path: str | Path) -> Record:
-    """Returns the record in a JSON file.
+    """Reads a record from a JSON file.
 
     Raises:
-        NotationError: The file cannot be read, or holds no record.
+        NotationError: The file cannot be read, or is not a record.
     """
     try:
         return from_json(read_record_text(path))
@@ -208,7 +208,7 @@ def load_record(path: str | Path) -> Record:
 
 
 def read_record_text(path: str | Path) -> str:
-    """Returns the text of a file as ``files.read_text`` does; NotationError where it cannot."""
+    """Reads a text file like ``files.read_text``; raises NotationError if that fails."""
     try:
         return files.read_text(path)
     except OhHellError as error:
@@ -221,15 +221,15 @@ def save_record(record: Record, path: str | Path) -> None:
 
 
 def write_text(text: str, path: str | Path) -> None:
-    """Writes a text file whole or not at all, into a folder that is there.
+    """Writes a text file whole or not at all, into an existing folder.
 
     Raises:
-        NotationError: The path names no file, or a folder that is not there.
-        OSError: It cannot be written.
+        NotationError: The path is not a file name, or its folder does not exist.
+        OSError: The file cannot be written.
     """
     target = Path(path)
     if not target.name or "\0" in str(path):
-        raise NotationError(f"{shown_path(path)!r} is no name for a file")
+        raise NotationError(f"{shown_path(path)!r} is not a file name")
     if not target.parent.is_dir():
         raise NotationError(
             f"{shown_path(path)!r} cannot be written: there is no folder "

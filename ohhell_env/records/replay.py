@@ -1,8 +1,8 @@
-"""Playing a record again, with every entry checked against the rules.
+"""Replays a record and checks every entry against the rules.
 
-The cards are those of the record, everything else is what the engine makes of them: each deal is
-laid out, each bid and card goes through ``Game.apply``, and what follows (dealer, trump, points,
-scores, who wins) must be what the record says.
+The cards come from the record; the engine determines everything else. Each deal is laid out, each
+bid and card goes through the engine, and the results (dealer, trump, points, scores, winners) must
+match the record.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ DEAL_KEYS = (
     "points",
 )
 _CARDS = ("deal", "dealer", "hand_size", "blind", "hands", "turned", "trump")
-"""What is settled when the bidding opens."""
+"""The entries that are fixed when the bidding opens."""
 _SCORED = (Phase.SCORED, Phase.OVER)
 
 
 class Place(NamedTuple):
-    """Where in a record something stands; deals and tricks count from 0."""
+    """A place in a record; deals and tricks count from 0."""
 
     deal: int | None = None
     part: str = ""
@@ -63,7 +63,7 @@ class Place(NamedTuple):
     seat: Any = None
 
     def __str__(self) -> str:
-        """Says it in words, counting from 1, seats from 0."""
+        """Returns the place in words; deals and tricks count from 1, seats from 0."""
         words = [] if self.deal is None else [f"deal {self.deal + 1}"]
         words += [] if self.trick is None else [f"trick {self.trick + 1}"]
         words += [self.part] if self.part else []
@@ -72,11 +72,11 @@ class Place(NamedTuple):
 
 
 class ReplayError(NotationError):
-    """A record that is not a game by its rules.
+    """A record that is not a legal game.
 
     Args:
-        place: Where it goes wrong.
-        problem: What is wrong, and what was expected.
+        place: The place of the error.
+        problem: The error, and what was expected.
     """
 
     def __init__(self, place: Place, problem: str) -> None:
@@ -86,42 +86,42 @@ class ReplayError(NotationError):
 
 @dataclass
 class Checked:
-    """A record played again."""
+    """A replayed record."""
 
     game: Game
-    """The game as it stands at the end of the record."""
+    """The game at the end of the record."""
     winners: list[list[int]] = field(default_factory=list)
     """Winner of each finished trick, by deal."""
     scores: list[list[int]] = field(default_factory=list)
     """Scores after each finished deal."""
     from_seed: bool = True
-    """Whether the cards are those that the seed deals first."""
+    """Whether the cards are those of the record's seed."""
     before: Callable[[Game], None] | None = None
     """Called with the game before each bid and card."""
 
 
 def replay(record: Record) -> Game:
-    """Returns the game of a record, with every entry of the record checked.
+    """Returns the game of a record after a check of every entry.
 
-    Every bid and card is made through ``Game``; dealers, hand sizes, turned cards, trumps, points
-    and scores must be those of the rules.
+    The engine plays every bid and card; dealers, hand sizes, turned cards, trumps, points and
+    scores must follow the rules.
 
     Raises:
-        NotationError: Something is missing, unknown, of a wrong type or not as the rules have it;
-            the message says where in the game and what was expected.
+        NotationError: An entry is missing, unknown, of the wrong type or against the rules; the
+            message names its place in the game and what was expected.
     """
     return check(record).game
 
 
 def check(record: Any, before: Callable[[Game], None] | None = None) -> Checked:
-    """Plays a record again and checks it.
+    """Replays a record and checks it.
 
     Args:
         record: The record.
-        before: Called with the game before each of its bids and cards is made, to look at.
+        before: Called with the game before each bid and card; it must not change the game.
 
     Raises:
-        NotationError: As ``replay``.
+        NotationError: See ``replay``.
     """
     _plain(record)
     check_version(record)
@@ -140,7 +140,9 @@ def check(record: Any, before: Callable[[Game], None] | None = None) -> Checked:
     for number, deal in enumerate(deals):
         _play_deal(checked, deal, number)
         if len(checked.game.finished_deals) == number and number + 1 < len(deals):
-            raise ReplayError(Place(number), f"it is unfinished, but deal {number + 2} follows")
+            raise ReplayError(
+                Place(number), f"the deal is unfinished, but deal {number + 2} follows"
+            )
     _finish(checked, record)
     if "names" in record:
         _check_names(record["names"], rules.players)
@@ -151,7 +153,7 @@ def check(record: Any, before: Callable[[Game], None] | None = None) -> Checked:
 
 
 def _as_written_here(deal: dict[str, Any], pack: Pack) -> dict[str, Any]:
-    """Returns a deal with its cards named as ``card_name`` does: a person may write 10H for TH."""
+    """Returns a deal with its cards named as ``card_name`` does; people may write 10H for TH."""
 
     def plain(value: Any) -> Any:
         if is_list(value):
@@ -172,7 +174,7 @@ def _plain(record: Any) -> None:
     try:
         json.dumps(record, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise ReplayError(Place(), f"JSON cannot hold it: {error}") from None
+        raise ReplayError(Place(), f"JSON cannot represent it: {error}") from None
 
 
 def _rules(data: Any) -> Rules:
@@ -186,7 +188,7 @@ def _rules(data: Any) -> Rules:
 
 
 def _first_deal(rules: Rules, record: Record) -> Game:
-    """Returns the game before its first bid, if possible dealt by the seed of the record."""
+    """Returns the game before its first bid, dealt by the record's seed if possible."""
     seed, first = record["seed"], record["deals"][0]
     size = _whole(first["hand_size"], 1, schedule.MAX_HAND_SIZE, Place(0, "hand_size"))
     try:
@@ -204,7 +206,7 @@ def _first_deal(rules: Rules, record: Record) -> Game:
 
 
 def _as_dealt(game: Game, deal: dict[str, Any]) -> bool:
-    """Whether the cards on the table are those of a deal of the record."""
+    """Returns whether the cards on the table match a deal of the record."""
     present = deal_record(game)
     return all(_differ(deal[key], present[key]) is None for key in _CARDS)
 
@@ -225,11 +227,13 @@ def _play_deal(checked: Checked, deal: dict[str, Any], number: int) -> None:
         checked.scores.append(game.scores)
         game.close_deal()
     elif deal["points"] is not None:
-        raise _wrong(Place(number, "points"), "null, since the deal is unfinished", deal["points"])
+        raise _wrong(
+            Place(number, "points"), "null, because the deal is unfinished", deal["points"]
+        )
 
 
 def _lay(game: Game, deal: dict[str, Any], number: int) -> None:
-    """Puts the cards of the record on the table in place of those that chance has dealt."""
+    """Replaces the cards on the table with those of the record."""
     for seat, hand in enumerate(_sequence(deal["hands"], game.players, Place(number, "hands"))):
         for card in _sequence(hand, None, Place(number, "hands", None, seat)):
             _card(game, card, Place(number, "hands", None, seat))
@@ -249,7 +253,7 @@ def _lay(game: Game, deal: dict[str, Any], number: int) -> None:
 
 
 def _place_first(game: Game, deal: dict[str, Any]) -> None:
-    """Sets the place in the schedule of the first deal, which is any in an episode of one deal."""
+    """Sets the schedule position of the first deal; any is possible in single-deal episodes."""
     plans = schedule.deal_plans(game.rules)
     last = len(plans) - 1 if game.episode == "deal" else 0
     number = _whole(deal["deal"], 0, last, Place(0, "deal"))
@@ -291,7 +295,7 @@ def _play_tricks(checked: Checked, deal: dict[str, Any], number: int) -> list[in
     for trick, plays in enumerate(tricks):
         where = Place(number, "", trick)
         if len(winners) < trick:
-            raise ReplayError(where, f"trick {trick} before it is not complete")
+            raise ReplayError(where, f"the previous trick {trick} is not complete")
         if game.phase in _SCORED:
             raise ReplayError(where, f"the deal was over after trick {trick}")
         if not _sequence(plays, None, where) or len(plays) > game.players:
@@ -307,7 +311,7 @@ def _play_tricks(checked: Checked, deal: dict[str, Any], number: int) -> list[in
 
 
 def _compare_blind_trick(checked: Checked, deal: dict[str, Any], number: int) -> list[int]:
-    """Compares the one trick of a blind deal, which was played by itself after the last bid."""
+    """Compares the trick of a blind deal, which was played automatically after the last bid."""
     game = checked.game
     _same(deal["tricks"], deal_record(game)["tricks"], Place(number, "tricks"))
     return [game.leader]
@@ -319,7 +323,7 @@ def _turn(game: Game, seat: Any, where: Place) -> None:
 
 
 def _act(checked: Checked, action: int, where: Place) -> None:
-    """Makes an action, and leaves the table as it is when the deal is over."""
+    """Plays an action, without dealing again when the deal is over."""
     game = checked.game
     if checked.before is not None:
         checked.before(game)
@@ -328,10 +332,10 @@ def _act(checked: Checked, action: int, where: Place) -> None:
 
 
 def _finish(checked: Checked, record: Record) -> None:
-    """Checks what the record says of the state in which it leaves the game."""
+    """Checks the final entries of the record against the game."""
     game, deals = checked.game, record["deals"]
     if len(game.finished_deals) == len(deals) and not game.over:
-        raise ReplayError(Place(len(deals)), "it is missing: the game is not over")
+        raise ReplayError(Place(len(deals)), "the deal is missing: the game is not over")
     _same(record["scores"], game.scores, Place(part="scores"))
     for key, value in (("win_shares", game.win_shares()), ("settlement", game.settlement())):
         _same(record[key], value if game.over else None, Place(part=key))
@@ -391,14 +395,14 @@ def _same(value: Any, wanted: Any, place: Place) -> None:
 
 
 def _differ(value: Any, wanted: Any, path: str = "") -> str | None:
-    """Returns the first difference between plain data and what is wanted, in words; else None."""
+    """Describes the first difference between plain data and ``wanted``; None if equal."""
     if is_object(wanted) and is_object(value):
         for key in sorted({*wanted, *value}, key=str):
             where = f"{path}.{key}" if path else str(key)
             if key not in value:
                 return f"{where} is missing, expected {_show(wanted[key])}"
             if key not in wanted:
-                return f"{where[:80]} is not known here: {nearest(key, map(str, wanted))}"
+                return f"{where[:80]} is unknown: {nearest(key, map(str, wanted))}"
             if difference := _differ(value[key], wanted[key], where):
                 return difference
         return None
@@ -413,5 +417,5 @@ def _differ(value: Any, wanted: Any, path: str = "") -> str | None:
 
 
 def _kind(value: Any, wanted: Any) -> bool:
-    """Whether two equal values are of one kind; JSON may write 30.0 as 30."""
+    """Returns whether two equal values have the same kind; JSON may write 30.0 as 30."""
     return type(value) is type(wanted) or (type(wanted) is float and type(value) is int)

@@ -1,18 +1,18 @@
-"""What a player thought at a decision, as a record keeps it and a page shows it.
+"""A player's thoughts at decisions, for records and replay pages.
 
 A thought is plain data::
 
-    chosen      the action that the player would take: a card's name, or "bid 2"
-    unit        what differences are counted in: "points" for instance; older records have none
+    chosen      the action that the player would choose: a card's name, or "bid 2"
+    unit        the unit of the differences, for example "points"; missing in older records
     rows        a list of [action, difference, error, deals played out, as good as], the best
-                first: how far the action is behind the best choice (0 for that one, less than 0
-                for the others), the standard error of that, and the action that this one is as good
-                as; each of the three is null where not known. Older records have values instead, of
-                which only the differences count
+                first. The difference to the best choice is 0 for that choice and negative for the
+                others; the error is its standard error; "as good as" names an equivalent action.
+                Each of the three is null if unknown. Older records have values instead, of which
+                only the differences matter
     notes       a list of texts
 
-A record's "thoughts" say whose they are ("player") and hold for each of its deals ("deals") a list
-with one thought, or null, for each bid and card in order.
+The "thoughts" of a record name the player ("player"). For each deal ("deals") they have a list with
+one thought, or null, for each bid and card in order.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from typing import Any, NoReturn, cast
 from ohhell_env.errors import NotationError, shown
 
 Thought = dict[str, Any]
-"""One thought, with the keys that this module's docstring lists."""
+"""One thought, with the keys in this module's docstring."""
 _ROW = (str, float | int | None, float | int | None, int, str | None)
 _NAMES = ("action", "difference", "error", "deals played out", "as good as")
 _USUAL_UNIT = "points"
 
 
 def plain_thought(explanation: Any) -> Thought:
-    """Returns what a player's ``explain`` returned as a thought.
+    """Returns the result of a player's ``explain`` as a thought.
 
     Args:
-        explanation: An object with ``to_dict``, as ``ohhell_agents.explanation.Explanation``.
+        explanation: An object with ``to_dict``, like ``ohhell_agents.explanation.Explanation``.
     """
     told = explanation.to_dict()
     rows = [
@@ -48,10 +48,10 @@ def plain_thought(explanation: Any) -> Thought:
 
 
 def shown_thought(thought: Thought) -> Thought:
-    """Returns a thought as it is shown: with a unit, and with differences to the best choice.
+    """Returns a thought for display: with a unit, and with differences to the best choice.
 
     Args:
-        thought: One of a record that has been checked.
+        thought: A thought from a checked record.
     """
     numbers = [row[1] for row in thought["rows"] if row[1] is not None]
     best = max(numbers, default=0.0)
@@ -66,11 +66,11 @@ def check_thoughts(data: Any, decisions: list[int]) -> None:
     """Checks the thoughts of a record.
 
     Args:
-        data: What the record holds.
-        decisions: How many bids and cards each deal of the record has.
+        data: The "thoughts" of the record.
+        decisions: The number of bids and cards in each deal of the record.
 
     Raises:
-        NotationError: Something has another form than this module's docstring says.
+        NotationError: The data does not have the form in this module's docstring.
     """
     if not _has_keys(data, "player", "deals") or not isinstance(data["player"], str):
         _refuse("thoughts", 'an object with "player", a name, and "deals"', data)
@@ -118,4 +118,4 @@ def _list(data: Any, where: str) -> list[Any]:
 
 
 def _refuse(where: str, wanted: str, got: Any) -> NoReturn:
-    raise NotationError(f"{where}: {wanted} is wanted, got {shown(got)}")
+    raise NotationError(f"{where}: expected {wanted}, got {shown(got)}")

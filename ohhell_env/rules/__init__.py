@@ -1,4 +1,4 @@
-"""The rules of one game: the axes, the variants as data, and what follows from them."""
+"""The rules of one game: settings by axis, variants as data, and the schedule that follows."""
 
 from ohhell_env.rules.rules import Rules, RulesLike, as_rules
 

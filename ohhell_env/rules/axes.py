@@ -1,7 +1,7 @@
 """The axes of the rules: one frozen dataclass each, with the pagat game's values as defaults.
 
-The meaning of each field is its docstring; what clashes with what is in ``checks.py``; the hand
-sizes and trumps that follow are worked out in ``schedule.py``.
+The docstring of each field is its meaning. ``checks.py`` finds settings that clash, and
+``schedule.py`` computes the hand sizes and trumps that follow.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ class Schedule:
     shape: Literal["constant", "up", "down", "up_down", "down_up", "explicit"] = "down_up"
     """How the hand size changes from deal to deal."""
     sizes: tuple[int, ...] = ()
-    """The hand sizes, for the shape "explicit" only."""
+    """The hand sizes; for the shape "explicit" only."""
     deals: int | None = None
-    """How many deals, for the shape "constant" in a game without a target score."""
+    """Number of deals; for the shape "constant" in a game without a target score."""
     low: int = 1
     """Smallest hand size."""
     high: int | Literal["max"] = 10
-    """Largest hand size; "max" is the most that the pack can serve."""
+    """Largest hand size; "max" is the most that the pack allows."""
     step: int = 1
     """Difference between neighbouring hand sizes."""
     repeat_low: Repeat = 1
-    """How often the smallest hand size is dealt in a row; "players" is once for each player."""
+    """How many times in a row the smallest hand is dealt; "players": once for each player."""
     repeat_high: Repeat = 1
-    """How often the largest hand size is dealt in a row."""
+    """How many times in a row the largest hand is dealt."""
     repeat_each: Repeat = 1
-    """How often each entry of the finished list is dealt in a row."""
+    """How many times in a row each entry of the finished list is dealt."""
     overflow: Literal["scale", "plateau", "error"] = "scale"
-    """Where ``high`` is more than the pack can serve: lower the peak, cap each deal, or refuse."""
+    """If the pack does not allow ``high``: lower the peak, cap each deal, or raise an error."""
     max_deals: int | None = None
-    """Cut the schedule after so many deals."""
+    """Cut the schedule after this number of deals."""
 
 
 @dataclass(frozen=True)
@@ -47,45 +47,45 @@ class Trump:
     method: Literal["turn_up", "dealer_last_card", "fixed", "rotation", "random_suit", "none"] = (
         "turn_up"
     )
-    """The next card, the dealer's own last card, one suit, suits in rotation, chance, no trump."""
+    """The next card, the dealer's last card, a fixed suit, a list of suits, chance, or no trump."""
     suit: str | None = None
-    """The suit's letter, for the method "fixed"."""
+    """The suit's letter; for the method "fixed" only."""
     rotation: tuple[str, ...] = ()
-    """Suit letters, "NT" for no-trump, from deal 1 on, for the method "rotation"."""
+    """Suit letters from deal 1 on, "NT" for no-trump; for the method "rotation" only."""
     exhausted: Literal["no_trump", "dealer_last_card", "random_suit", "forbid"] = "no_trump"
     """What "turn_up" does in a deal that leaves no card to turn."""
     no_trump_deals: Literal["none", "final", "largest"] = "none"
-    """Deals without trumps and without a turned card: the game's last, or all of the top size."""
+    """Deals without trumps or a turned card: none, the last, or all of the largest size."""
     revealed: Literal["before_bidding", "after_bidding"] = "before_bidding"
-    """When the players learn the trump suit, where a card or chance decides it."""
+    """When the players learn a trump suit that a card or chance decides."""
 
 
 @dataclass(frozen=True)
 class Bidding:
-    """How bids are made. Legal bids are 0 to the hand size, one each, final."""
+    """How bids are made. Each player makes one final bid, from 0 to the hand size."""
 
     order: Literal["sequential", "simultaneous"] = "sequential"
     """In turn from eldest, or all at once."""
     hook: Literal["none", "last_bidder"] = "last_bidder"
-    """Whether the last bidder may not make the bids total the hand size."""
+    """Whether the last bidder is barred from making the bids total the hand size."""
     hook_min_hand: int = 1
     """The smallest hand size in which the hook applies."""
     announce: bool = False
-    """Whether the scorekeeper announces over, under or even after the bidding. The bids are public,
-    so this changes nothing but the rules in words: tables and pictures show it in any game."""
+    """Whether the scorekeeper announces over, under or even after the bidding. This changes only
+    the rules in words: bids are public, and tables and pictures always show the total."""
 
 
 @dataclass(frozen=True)
 class Play:
-    """Duties in the play. Following suit is always one."""
+    """What a player must play and may lead. Following suit is always a duty."""
 
     first_lead: Literal["eldest", "highest_bidder"] = "eldest"
-    """Who leads to the first trick; of several highest bidders the first in bidding order."""
+    """Who leads to the first trick; among several highest bidders, the first in bidding order."""
     trump_lead: Literal["anytime", "after_first_trick", "after_broken", "when_forced"] = "anytime"
-    """When a trump may be led by a seat that holds another suit too; "broken" means played."""
+    """When a seat that also holds another suit may lead a trump; "broken" means played."""
     head_led_suit: bool = False
-    """Whether a seat that follows must beat the best card of the led suit if it can, as long as
-    the trick is not ruffed."""
+    """Whether a seat that follows suit must beat the best card of that suit if it can, unless the
+    trick has been ruffed."""
     void: Literal["any", "must_trump", "must_overtrump_else_trump", "must_overtrump_else_free"] = (
         "any"
     )
@@ -102,52 +102,52 @@ class NilScore:
 
 @dataclass(frozen=True)
 class Scoring:
-    """Points of a deal from bid, tricks won and hand size; see ``schedule.points``."""
+    """Points of a deal, from bid, tricks won and hand size; see ``schedule.points``."""
 
     exact_bonus: int = 10
     """Points of a made bid."""
     exact_per_trick: int = 1
-    """Added for each trick won of a made bid."""
+    """Added for each trick won with a made bid."""
     exact_per_trick_sq: int = 0
-    """Added times the square of the tricks won of a made bid."""
+    """Added to a made bid, times the square of the tricks won."""
     miss_per_trick: int = 1
-    """Points for each trick won of a missed bid."""
+    """Points for each trick won with a missed bid."""
     miss_per_diff: int = 0
-    """Taken off for each trick too many or too few."""
+    """Subtracted for each trick over or under the bid."""
     miss_per_diff_sq: int = 0
-    """Taken off times the square of the tricks too many or too few."""
+    """Subtracted, times the square of the tricks over or under the bid."""
     miss_per_diff_tri: int = 0
-    """Taken off times 1 + 2 + ... up to the number of tricks too many or too few."""
+    """Subtracted, times 1 + 2 + ... up to the number of tricks over or under the bid."""
     miss_constant: int = 0
-    """Taken off any missed bid."""
+    """Subtracted from any missed bid."""
     nil_made: NilScore | None = None
-    """Replaces the whole score of a made bid of nil."""
+    """Replaces the whole score of a made nil."""
     nil_missed: NilScore | None = None
-    """Replaces the whole score of a missed bid of nil."""
+    """Replaces the whole score of a missed nil."""
     table: tuple[tuple[tuple[int, ...], ...], ...] | None = None
     """Points by [hand size - 1][bid][tricks won]; replaces everything above."""
 
 
 @dataclass(frozen=True)
 class End:
-    """When the game ends: with the schedule, or at a target score."""
+    """When the game ends: after the schedule, or at a target score."""
 
     target: int | None = None
-    """The game ends after the deal in which a score reaches this; None: with the schedule."""
+    """The game ends after the deal in which a score reaches this; None: after the schedule."""
     max_deals: int | None = None
-    """The game ends after so many deals at the latest, for games with a target."""
+    """The most deals in a game with a target."""
 
 
 @dataclass(frozen=True)
 class Settlement:
-    """What is paid at the end of a game; it sums to zero."""
+    """Payments at the end of a game; they sum to zero."""
 
     kind: Literal["none", "differences", "pool"] = "none"
-    """Nothing, score differences between every pair, or a pool for the winner."""
+    """Nothing, the score difference between each pair, or a pool for the winner."""
     rate: float = 1.0
-    """Paid for each point of difference."""
+    """Payment for each point of difference."""
     ante: float = 1.0
-    """What each player pays into the pool."""
+    """Payment of each player into the pool."""
 
 
 SCORINGS: dict[str, Scoring] = {

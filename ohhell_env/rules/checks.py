@@ -1,4 +1,4 @@
-"""Which rules cannot be played, and what would work instead."""
+"""Checks for rules that cannot be played, with messages that say what would work."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LARGEST_SCORE = 2**31 - 1
 _LIMIT = 10_000
 """Largest size of any number in a scoring or bonus: scores stay far from overflow."""
 _LONGEST_NAME = 80
-"""Rules may bear any name; a message shows so much of it."""
+"""Messages cut the name of rules, which may have any length, to this many characters."""
 
 
 def check_rules(rules: Rules) -> None:
@@ -45,8 +45,8 @@ def _players(rules: Rules) -> Iterator[str]:
         yield f"players must be {MIN_PLAYERS} to {MAX_PLAYERS}, got {rules.players}"
     if rules.players > rules.pack.size:
         yield (
-            f"players={rules.players}: a pack of {rules.pack.size} cards cannot serve a card each; "
-            "take fewer players or a larger pack"
+            f"players={rules.players}: a pack of {rules.pack.size} cards is too small for one card "
+            "each; use fewer players or a larger pack"
         )
 
 
@@ -75,11 +75,11 @@ def _schedule_shape(rules: Rules) -> Iterator[str]:
         if size < 1:
             yield f"schedule.sizes: each must be at least 1, got {size}"
     if constant and rules.end.target is None and schedule.deals is None:
-        yield "schedule.shape='constant' needs schedule.deals, or end.target to end the game"
+        yield "schedule.shape='constant' needs schedule.deals, or end.target, to end the game"
     if not constant and schedule.deals is not None:
         yield f"schedule.deals needs schedule.shape='constant', got {schedule.shape!r}"
     if constant and rules.end.target is not None and schedule.deals is not None:
-        yield "schedule.deals has no meaning with end.target; set end.max_deals instead"
+        yield "schedule.deals does not apply with end.target; set end.max_deals instead"
     if not explicit and not constant and isinstance(schedule.high, int):
         yield from _ladder(schedule.low, schedule.high, schedule.step)
 
@@ -90,7 +90,7 @@ def _ladder(low: int, high: int, step: int) -> Iterator[str]:
     elif (high - low) % step:
         fits = low + step * ((high - low) // step)
         yield (
-            f"schedule: from {low} to {high} in steps of {step} does not come out; "
+            f"schedule: steps of {step} do not lead from {low} to {high}; "
             f"set schedule.high to {fits} or {fits + step}"
         )
 
@@ -137,8 +137,8 @@ def _trump(rules: Rules) -> Iterator[str]:
             yield f"trump.rotation: {shown(suit)} is not in the pack; allowed: {allowed}"
     if trump.no_trump_deals == "final" and rules.end.target is not None:
         yield (
-            "trump.no_trump_deals='final' clashes with end.target: nobody knows which deal is the "
-            "last; use 'none' or 'largest', or end with the schedule"
+            "trump.no_trump_deals='final' clashes with end.target: the last deal is not known in "
+            "advance; use 'none' or 'largest', or remove end.target"
         )
 
 
@@ -146,14 +146,14 @@ def _bidding(rules: Rules) -> Iterator[str]:
     bidding = rules.bidding
     if bidding.order == "simultaneous" and bidding.hook != "none":
         yield (
-            "bidding.order='simultaneous' clashes with bidding.hook='last_bidder': nobody bids "
-            "last; set bidding.hook to 'none' or bidding.order to 'sequential'"
+            "bidding.order='simultaneous' clashes with bidding.hook='last_bidder': there is no "
+            "last bidder; set bidding.hook to 'none' or bidding.order to 'sequential'"
         )
     if not 1 <= bidding.hook_min_hand <= _LIMIT:
         yield f"bidding.hook_min_hand must be 1 to {_LIMIT}, got {bidding.hook_min_hand}"
     if rules.blind_one_card == "last" and rules.end.target is not None:
         yield (
-            "blind_one_card='last' clashes with end.target: nobody knows which deal is the last; "
+            "blind_one_card='last' clashes with end.target: the last deal is not known in advance; "
             "use 'first' or 'always'"
         )
 
@@ -176,11 +176,11 @@ def _served(rules: Rules) -> Iterator[str]:
     sizes = plan.hand_sizes(rules)
     if len(sizes) > plan.MAX_SCHEDULE:
         yield (
-            f"schedule: {len(sizes)} deals are too many; at most {plan.MAX_SCHEDULE} are allowed "
-            "(cut it with schedule.max_deals, or repeat less)"
+            f"schedule: {len(sizes)} deals are too many; at most {plan.MAX_SCHEDULE} are allowed. "
+            "Set schedule.max_deals, or lower the repeats"
         )
     if max(sizes) > plan.MAX_HAND_SIZE:
-        yield f"schedule: a hand size of {max(sizes)} is too large; at most {plan.MAX_HAND_SIZE}"
+        yield f"schedule: hand sizes must be at most {plan.MAX_HAND_SIZE}, got {max(sizes)}"
     if rules.scoring.table is not None:
         yield from _table(rules, max(sizes))
     plan.deal_plans(rules)
@@ -190,7 +190,7 @@ def _table(rules: Rules, largest: int) -> Iterator[str]:
     table = rules.scoring.table
     assert table is not None
     if len(table) < largest:
-        yield f"scoring.table has {len(table)} hand sizes, the schedule needs 1 to {largest}"
+        yield f"scoring.table has {len(table)} hand sizes; the schedule needs 1 to {largest}"
     for hand_size, rows in enumerate(table, start=1):
         if len(rows) != hand_size + 1 or any(len(row) != hand_size + 1 for row in rows):
             yield (
@@ -205,7 +205,7 @@ def _end(rules: Rules) -> Iterator[str]:
     end = rules.end
     if end.target is None:
         if end.max_deals is not None:
-            yield "end.max_deals needs end.target; to cut a schedule set schedule.max_deals"
+            yield "end.max_deals needs end.target; to cut a schedule, set schedule.max_deals"
         return
     if not 1 <= end.target <= _LIMIT:
         yield f"end.target must be 1 to {_LIMIT}, got {end.target}"
@@ -213,8 +213,8 @@ def _end(rules: Rules) -> Iterator[str]:
         yield f"end.max_deals must be 1 to {_LIMIT}, got {end.max_deals}"
     if end.max_deals is None and plan.sure_number_of_deals(rules) is None:
         yield (
-            f"end.target={end.target} needs end.max_deals: with this scoring scores need not rise, "
-            "so the game might never end"
+            f"end.target={end.target} needs end.max_deals: scores need not rise under this "
+            "scoring, so the game might never end"
         )
 
 
@@ -225,8 +225,8 @@ def _room(rules: Rules) -> Iterator[str]:
     deals = plan.num_deals(rules) + plan.MAX_EXTRA_DEALS
     if most * deals > _LARGEST_SCORE:
         yield (
-            f"scoring: up to {most} points in each of {deals} deals are more than a score can hold "
-            f"({_LARGEST_SCORE}); lower the scoring or the number of deals"
+            f"scoring: {deals} deals of up to {most} points exceed the largest possible score "
+            f"({_LARGEST_SCORE}); lower the points or the number of deals"
         )
 
 

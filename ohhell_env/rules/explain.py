@@ -1,6 +1,6 @@
-"""The rules of a game in plain words, made from the settings alone.
+"""The rules of a game in plain words, generated from the settings alone.
 
-The sentences are in ``sentences.py``; this module puts them on the page.
+``sentences.py`` writes the sentences; this module lays them out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ohhell_env.rules.variants import VARIANTS
 
 _WIDTH = 92
 _LONGEST_VALUE = 60
-"""Longer values (a table of points) are cut where a changed setting is named."""
+"""Longer values of changed settings (a table of points) are cut."""
 
 
 class Section(NamedTuple):
@@ -48,7 +48,7 @@ def explain(rules: Rules) -> str:
 
 
 def explain_sections(rules: Rules) -> tuple[Section, ...]:
-    """Returns what ``explain`` says, part by part; parts that do not apply are left out."""
+    """Returns the text of ``explain`` part by part, without the parts that do not apply."""
     sections: list[Section] = []
     for heading, builder in BUILDERS:
         parts = list(builder(rules))
@@ -69,10 +69,10 @@ def title(rules: Rules) -> str:
 def _source(rules: Rules) -> Iterator[str]:
     variant = VARIANTS.get(rules.name)
     if variant is not None:
-        yield f"The variant {rules.name!r}, from: {variant.source}."
+        yield f"Variant: {rules.name}. Source: {variant.source}."
     try:
         base = Rules(players=rules.players) if variant is None else _preset(rules)
-    except RulesError:  # the variant itself cannot be played by so many
+    except RulesError:  # the unchanged variant does not allow this number of players
         return
     changed = changes(rules, base)
     if variant is not None and changed:
@@ -84,7 +84,7 @@ def _source(rules: Rules) -> Iterator[str]:
             f"{key} = {_shortened(changed[key])}{f' ({wanted})' if wanted else ''}"
             for key, wanted in idle.items()
         ]
-        yield f"Without effect in this game: {'; '.join(pairs)}."
+        yield f"No effect in this game: {'; '.join(pairs)}."
 
 
 def _preset(rules: Rules) -> Rules:

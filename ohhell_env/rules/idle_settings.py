@@ -1,7 +1,7 @@
-"""Settings that were changed and change nothing, such as a bonus for a settlement there is not.
+"""Changed settings without effect, such as a settlement bonus in a game without a settlement.
 
-Settings are free to combine, so a game can have some that it never uses. ``explain`` names them,
-because whoever set them expects something of them.
+Settings are free to combine, so a game may have some that it never uses. ``explain`` names them,
+because the user who set them expects an effect.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from ohhell_env.rules.rules import Rules
 from ohhell_env.rules.schedule import TrumpSource
 
 _HIDDEN = {TrumpSource.TURNED_CARD, TrumpSource.DEALER_CARD, TrumpSource.RANDOM_SUIT}
-"""Trumps that nobody knows before a card or chance has decided them."""
+"""Trumps that are unknown until a card or chance decides them."""
 
 
 def idle_settings(rules: Rules, base: Rules, changed: dict[str, Any]) -> dict[str, str]:
-    """Returns the changed settings without which the game would be the same.
+    """Returns the changed settings that have no effect on the game.
 
     Args:
         rules: The rules of the game.
-        base: The rules that they were changed from.
-        changed: What differs, as ``phrases.changes`` returns it.
+        base: The rules before the changes.
+        changed: The changed settings, as ``phrases.changes`` returns them.
 
     Returns:
-        By dotted name what the setting would need, or "" where no other setting is to blame.
+        What each setting needs to take effect, by dotted name; "" if no single setting is missing.
 
     >>> rules = Rules(hard_score_bonus=10)
     >>> idle_settings(rules, Rules(), {"hard_score_bonus": 10})
@@ -39,7 +39,7 @@ def idle_settings(rules: Rules, base: Rules, changed: dict[str, Any]) -> dict[st
         without = None if key == "players" else _with_old_value(left, base, key)
         if without is not None and _game(without) == _game(left):
             idle[key] = _wanted(rules, key)
-            left = without  # of two settings that do the same one is not idle
+            left = without  # of two settings with the same effect, only one is idle
     return idle
 
 
@@ -54,13 +54,13 @@ def _with_old_value(rules: Rules, base: Rules, key: str) -> Rules | None:
 
 
 def _game(rules: Rules) -> tuple[Any, ...]:
-    """Returns all that a game depends on; rules that agree in it are played alike."""
+    """Returns everything that a game depends on; rules that agree in it play the same game."""
     plans = plan.deal_plans(rules)
     sources = {one.trump for one in plans}
     sizes = {one.hand_size for one in plans}
     bidding, play, paid = rules.bidding, rules.play, rules.settlement
     hooked = {size for size in sizes if size >= bidding.hook_min_hand}
-    choice = max(sizes) > 1  # a hand of one card is played whatever the duties are
+    choice = max(sizes) > 1  # a hand of one card is played under any duties
     trumps = any(one.hand_size > 1 and one.trump != TrumpSource.NO_TRUMP for one in plans)
     by_differences = paid.kind == "differences"
     points = tuple(_points(rules, sizes))
@@ -81,7 +81,7 @@ def _game(rules: Rules) -> tuple[Any, ...]:
 
 
 def _once(plans: tuple[plan.DealPlan, ...]) -> tuple[plan.DealPlan, ...]:
-    """Returns the shortest list that is the same when it is played over and over again."""
+    """Returns the shortest list of deals whose repetition gives ``plans``."""
     whole = len(plans)
     lengths = (length for length in range(1, whole + 1) if whole % length == 0)
     return next(plans[:n] for n in lengths if plans[:n] * (whole // n) == plans)
@@ -107,7 +107,7 @@ def _wanted(rules: Rules, key: str) -> str:
     if key == "bidding.hook_min_hand" and rules.bidding.hook == "none":
         return "needs bidding.hook = last_bidder"
     if key.startswith("scoring.") and rules.scoring.table is not None:
-        return "scoring.table stands instead"
+        return "replaced by scoring.table"
     if key.startswith("schedule.") and rules.schedule.shape in ("explicit", "constant"):
         return f"not used with schedule.shape = {rules.schedule.shape}"
     return ""

@@ -1,4 +1,4 @@
-"""Words and lists for texts about the rules: hand sizes, deals, suits, points, changed settings."""
+"""Phrases for texts about rules: hand sizes, deals, suits, points, changed settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ohhell_env.rules.axes import SCORINGS, NilScore, Scoring
 from ohhell_env.rules.rules import Rules
 
 _LONG_RUN = 6
-"""A run of so many hand sizes is written with dots."""
+"""Runs of hand sizes of at least this length are written with dots."""
 _SUIT_WORDS = {
     STANDARD_SUITS: ("clubs", "diamonds", "hearts", "spades"),
     SPANISH_SUITS: ("coins", "cups", "swords", "clubs"),
@@ -28,12 +28,12 @@ def count(number: int, noun: str) -> str:
 
 
 def hand(hand_size: int) -> str:
-    """Returns the words for a hand size: "5 cards each"."""
+    """Returns a hand size as a phrase: "5 cards each"."""
     return f"{count(hand_size, 'card')} each"
 
 
 def enumerate_words(words: Sequence[str], last: str = " and ") -> str:
-    """Returns words as a list in a sentence.
+    """Joins words into a list for a sentence.
 
     >>> enumerate_words(["clubs", "hearts", "spades"])
     'clubs, hearts and spades'
@@ -42,7 +42,7 @@ def enumerate_words(words: Sequence[str], last: str = " and ") -> str:
 
 
 def deal_list(deals: Iterable[int]) -> str:
-    """Returns ascending deal numbers as words.
+    """Returns ascending deal numbers as a phrase.
 
     >>> deal_list([1]), deal_list([1, 19]), deal_list([1, 2, 3, 4, 7])
     ('Deal 1', 'Deals 1 and 19', 'Deals 1 to 4 and 7')
@@ -59,7 +59,7 @@ def deal_list(deals: Iterable[int]) -> str:
 
 
 def compact(sizes: Iterable[int]) -> str:
-    """Returns hand sizes in order, long runs with dots, equal neighbours as size x deals.
+    """Returns hand sizes in short form: dots for long runs, "size x deals" for repeats.
 
     >>> compact([7, 6, 5, 4, 3, 2, 1, 2, 3]), compact([1, 1, 1, 2, 3, 3])
     ('7 6 5 ... 1 2 3', '1x3 2 3x2')
@@ -75,7 +75,7 @@ def compact(sizes: Iterable[int]) -> str:
 
 
 def _run_length(groups: list[tuple[int, int]]) -> int:
-    """How many (size, times) from the first on have equal steps and equal times."""
+    """Counts the leading (size, times) pairs with equal steps and equal times."""
     length = 1
     while length < len(groups):
         step = groups[length][0] - groups[length - 1][0]
@@ -86,7 +86,7 @@ def _run_length(groups: list[tuple[int, int]]) -> int:
 
 
 def suit_word(suit: str, pack: Pack) -> str:
-    """Returns the name of a suit letter ("NT": no trumps); a letter of one's own is its name.
+    """Returns the name of a suit letter ("NT": no trumps); a custom letter is its own name.
 
     >>> suit_word("H", Pack()), suit_word("NT", Pack())
     ('hearts', 'no trumps')
@@ -100,12 +100,12 @@ def suit_word(suit: str, pack: Pack) -> str:
 
 
 def ranks_removed(pack: Pack) -> list[str]:
-    """Returns the ranks of which every card is taken out of the pack."""
+    """Returns the ranks that are removed from the pack in every suit."""
     return [rank for rank in pack.ranks if all(rank + suit in pack.removed for suit in pack.suits)]
 
 
 def removed_words(pack: Pack) -> str:
-    """Returns the cards taken out of a pack, whole ranks in short.
+    """Returns the cards removed from a pack as a phrase; whole ranks are abbreviated.
 
     >>> removed_words(Pack(removed=("2C",))), removed_words(Pack(("H", "S"), removed=("2H", "2S")))
     ('2C', 'every 2')
@@ -117,72 +117,77 @@ def removed_words(pack: Pack) -> str:
 
 
 def scoring_name(scoring: Scoring) -> str | None:
-    """Returns the name of a scoring in the settings, if it has one."""
+    """Returns the name of a scoring in the settings, or None if it has none."""
     return next((name for name, named in SCORINGS.items() if named == scoring), None)
 
 
 def made_words(scoring: Scoring) -> str:
-    """Returns what a made bid does, verb and all.
+    """Returns what a made bid scores, including the verb.
 
     >>> made_words(SCORINGS["common"])
     'scores 10 points plus 1 for each trick won'
     """
     return _sum(
-        (scoring.exact_bonus, " points"),
+        (scoring.exact_bonus, ""),
         (scoring.exact_per_trick, " for each trick won"),
-        (scoring.exact_per_trick_sq, " times the square of the tricks won"),
+        (scoring.exact_per_trick_sq, f"{_SQUARE} tricks won"),
     )
 
 
 def missed_words(scoring: Scoring) -> str:
-    """Returns what a missed bid does.
+    """Returns what a missed bid scores or loses, including the verb.
 
     >>> missed_words(SCORINGS["pocha"])
-    'loses 5 for each trick too many or too few'
+    'loses 5 points for each trick over or under the bid'
     """
     tri = scoring.miss_per_diff_tri
-    steps = f" for the first trick too many or too few, {abs(2 * tri)} for the second and so on"
+    steps = f" for the first trick over or under the bid, {abs(2 * tri)} for the second and so on"
     return _sum(
+        (-scoring.miss_constant, ""),
         (scoring.miss_per_trick, " for each trick won"),
-        (-scoring.miss_per_diff, " for each trick too many or too few"),
-        (-scoring.miss_per_diff_sq, " times the square of the tricks too many or too few"),
+        (-scoring.miss_per_diff, " for each trick over or under the bid"),
+        (-scoring.miss_per_diff_sq, f"{_SQUARE} tricks over or under the bid"),
         (-tri, steps),
-        (-scoring.miss_constant, " points"),
     )
 
 
 def nil_words(score: NilScore) -> str:
-    """Returns what a nil does.
+    """Returns what a nil scores or loses, including the verb.
 
     >>> nil_words(NilScore(5, 1))
     'scores 5 points plus 1 for each card of the hand'
     """
-    return _sum((score.base, " points"), (score.per_card, " for each card of the hand"))
+    return _sum((score.base, ""), (score.per_card, " for each card of the hand"))
 
 
-_OPERATORS = {True: "plus", False: "minus"}
+_SQUARE = " times the square of the number of"
 
 
 def _sum(*terms: tuple[int, str]) -> str:
-    """What (points, unit) add up to; a bid that only costs points "loses" them."""
+    """Puts a sum of (number, unit) into words; a bid that only costs points "loses" them."""
     used = [(value, unit) for value, unit in terms if value]
     if not used:
         return "scores nothing"
     sign = 1 if any(value > 0 for value, _ in used) else -1
-    words = [
-        f"{'plus' if value * sign > 0 else 'minus'} {_amount(abs(value), unit)}"
-        for value, unit in used
-    ]
-    text = " ".join(words).removeprefix("plus ")
-    return f"{'scores' if sign > 0 else 'loses'} {text}"
+    used.sort(
+        key=lambda term: term[0] * sign < 0
+    )  # "scores 1 minus 2", not "scores minus 2 plus 1"
+    (value, unit), *others = used
+    points = "" if unit.startswith(_SQUARE) else " point" if abs(value) == 1 else " points"
+    words = [f"{'scores' if sign > 0 else 'loses'} {_term(abs(value), points + unit)}"]
+    for value, unit in others:
+        words.append(f"{'plus' if value * sign > 0 else 'minus'} {_term(abs(value), unit)}")
+    return " ".join(words)
 
 
-def _amount(number: int, unit: str) -> str:
-    return f"{number}{' point' if (number, unit) == (1, ' points') else unit}"
+def _term(number: int, unit: str) -> str:
+    if number == 1 and unit.startswith(_SQUARE):
+        return unit.removeprefix(" times ")
+    return f"{number}{unit}"
 
 
 def changes(rules: Rules, base: Rules) -> dict[str, Any]:
-    """Returns the settings in which rules differ from others, by dotted name, as plain data.
+    """Returns the settings in which rules differ from ``base``, by dotted name, as plain data.
 
     >>> changes(Rules(players=5), Rules())
     {'players': 5}

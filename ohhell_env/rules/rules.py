@@ -1,11 +1,11 @@
-"""``Rules``: the rules of one game of Oh Hell, whichever variant it is.
+"""``Rules``: the rules of one game of Oh Hell, in any variant.
 
 A frozen dataclass with one field per axis. A variant is a row of settings (``variants.py``), never
-code. Read on in ``axes.py`` (what each setting means), ``schedule.py`` (hand sizes, trumps and
-points that follow) and ``checks.py`` (what cannot be combined).
+code. See ``axes.py`` for the meaning of each setting, ``schedule.py`` for the hand sizes, trumps
+and points that follow, and ``checks.py`` for settings that clash.
 """
 
-# Reads what users hand over: types are checked here, not believed.
+# Reads input from users: the code checks types at run time.
 # pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
 # pyright: reportUnnecessaryIsInstance=false
 
@@ -33,44 +33,44 @@ _NAMED_AXES: dict[str, dict[str, Any]] = {
     "settlement": {kind: Settlement(kind=kind) for kind in ("none", "differences", "pool")},
     "pack": dict(_PACKS),
 }
-"""Axes that may be given whole by a name."""
+"""Axes that may be set whole, by a name."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules of a game; immutable, hashable, checked when made.
+    """The rules of a game; immutable, hashable, checked on creation.
 
     >>> rules = Rules.preset("nomination_whist", players=5)
     >>> rules.replace(scoring="simple", **{"bidding.hook": "none"}).scoring.miss_per_trick
     0
 
     Raises:
-        RulesError: A value is not allowed, or settings clash; the message says which and what
+        RulesError: A value is not allowed, or settings clash; the message names them and says what
             would work.
     """
 
     players: int = 4
-    """How many seats, 2 to 8."""
+    """Number of seats, 2 to 8."""
     pack: Pack = field(default_factory=Pack)
     schedule: Schedule = field(default_factory=Schedule)
     first_dealer: int | Literal["random", "first_jack", "high_card"] = "random"
-    """Who deals first: by chance, the first to be dealt a jack, the drawer of the highest card, or
-    a seat number."""
+    """Who deals first: a random seat, the first to get a jack, the drawer of the highest card, or a
+    seat by its number."""
     trump: Trump = field(default_factory=Trump)
     bidding: Bidding = field(default_factory=Bidding)
     blind_one_card: Literal["never", "always", "first", "last"] = "never"
-    """Which one-card deals are blind: every player sees all cards but his own, bids, and the cards
-    are played by themselves. "first" and "last" mean the game's first and last one-card deal."""
+    """Which one-card deals are blind: players see every card except their own, bid, and the cards
+    are played automatically. "first" and "last" mean the game's first and last one-card deal."""
     play: Play = field(default_factory=Play)
     scoring: Scoring = field(default_factory=Scoring)
     end: End = field(default_factory=End)
     tie_break: Literal["shared", "extra_deals", "most_exact_bids", "largest_bid_total"] = "shared"
-    """How a tie for the highest score is settled at the end."""
+    """How a tie for the highest score is broken at the end."""
     settlement: Settlement = field(default_factory=Settlement)
     hard_score_bonus: int = 0
-    """Added to each winner's score before differences are settled; no effect otherwise."""
+    """Added to each winner's score before a settlement by differences; otherwise without effect."""
     name: str = field(default="custom", compare=False)
-    """The preset that these rules started from; a label that takes no part in comparisons."""
+    """The preset that these rules started from; a label that comparisons ignore."""
 
     def __post_init__(self) -> None:
         for key, annotation in settings.field_types(Rules).items():
@@ -86,10 +86,10 @@ class Rules:
 
         Args:
             name: One of ``ohhell_env.rules.variants()``.
-            players: Number of seats, 2 to 8 as far as the pack can serve; None: the usual number.
+            players: Number of seats, 2 to 8 if the pack has enough cards; None: four.
 
         Raises:
-            RulesError: Unknown name, or a number of players that cannot be dealt to.
+            RulesError: Unknown name, or too many players for the pack.
         """
         from ohhell_env.rules.variants import preset_settings
 
@@ -103,8 +103,8 @@ class Rules:
                 of the fields to change; or one dotted field (``**{"bidding.hook": "none"}``).
 
         Raises:
-            RulesError: An unknown or unfit setting, or ``players`` on a preset whose other
-                settings depend on the number of players.
+            RulesError: An unknown setting or a value that is not allowed, or ``players`` on a
+                preset whose other settings depend on the number of players.
         """
         if "players" in changes:
             self._refuse_stale_preset(changes["players"])
@@ -120,7 +120,7 @@ class Rules:
             if isinstance(change, Mapping) and dataclasses.is_dataclass(current):
                 values[axis] = _merge(current, change, axis)
             elif rest:
-                raise RulesError(f"unknown setting {shown(key)}: {axis!r} has no parts")
+                raise RulesError(f"unknown setting {shown(key)}: {axis!r} is a single value")
             else:
                 values[axis] = _named_axis(axis, change)
         return dataclasses.replace(self, **values)
@@ -136,40 +136,41 @@ class Rules:
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns every setting as plain data; ``from_dict`` gives equal rules back."""
+        """Returns every setting as plain data; ``from_dict`` restores equal rules."""
         return settings.to_plain(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Returns rules from plain data; what is not named keeps its default.
+        """Returns rules from plain data; missing settings keep their defaults.
 
         Args:
-            data: Settings by name, nested or dotted. With a key "preset", what is not named comes
-                from that variant instead.
+            data: Settings by name, nested or dotted. With a key "preset", missing settings come
+                from that variant.
 
         Raises:
-            RulesError: An unknown key (the nearest is named) or a value that is not allowed.
+            RulesError: An unknown key (the message names the nearest), or a value that is not
+                allowed.
         """
         if not isinstance(data, Mapping):
-            raise RulesError(f"rules are settings by name, got {shown(data)}")
+            raise RulesError(f"rules must be settings by name, got {shown(data)}")
         changes = {str(key): value for key, value in data.items()}
         preset = changes.pop("preset", None)
         base = cls() if preset is None else cls.preset(preset, changes.pop("players", None))
         return base._changed(changes)
 
     def to_yaml(self) -> str:
-        """Returns every setting as YAML text that ``from_yaml`` reads back."""
+        """Returns every setting as YAML text for ``from_yaml``."""
         return yaml.safe_dump(self.to_dict(), sort_keys=False, default_flow_style=None)
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Self:
-        """Returns the rules written in a YAML file; see ``from_dict`` for its keys.
+        """Reads rules from a YAML file; see ``from_dict`` for its keys.
 
         Raises:
             RulesError: The file cannot be read, is not YAML, or its settings are wrong.
         """
         if not isinstance(path, str | Path):
-            raise RulesError(f"the path of a YAML file is wanted, got {shown(path)}")
+            raise RulesError(f"path must be the path of a YAML file, got {shown(path)}")
         try:
             data = read_yaml(read_text(path, MOST_SETTINGS))
         except OhHellError as error:
@@ -185,20 +186,20 @@ RulesLike = Rules | str | Path
 
 
 def as_rules(rules: RulesLike, players: int | None = None) -> Rules:
-    """Returns rules from any of their forms.
+    """Returns rules given in any form.
 
     Args:
         rules: Rules, the name of a variant, or the path of a YAML file (ending in .yaml or .yml).
         players: Overrides the number of players.
 
     Raises:
-        RulesError: Unknown name, unreadable file, or a number of players that cannot be served.
+        RulesError: Unknown name, unreadable file, or too many players for the pack.
     """
     if isinstance(rules, Rules):
         return rules if players is None else rules.replace(players=players)
     if not isinstance(rules, str | Path):
         raise RulesError(
-            f"rules: Rules, a variant's name or a YAML path is wanted, got {shown(rules)}"
+            f"rules must be Rules, a variant's name or a YAML path, got {shown(rules)}"
         )
     if str(rules).endswith((".yaml", ".yml")):
         loaded = Rules.from_yaml(rules)

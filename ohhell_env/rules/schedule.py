@@ -1,7 +1,7 @@
-"""What follows from the rules before a card is dealt: hand sizes, trumps, points, length.
+"""What follows from the rules before any card is dealt: hand sizes, trumps, points, length.
 
-Plain arithmetic over ``Rules``; the formulas are those of ``docs/rules.md``. The engine gets the
-results as tables and knows nothing of shapes, presets or scoring formulas.
+Plain arithmetic over ``Rules``, with the formulas of ``docs/rules.md``. The engine gets the results
+as tables; shapes, presets and scoring formulas stay here.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from ohhell_env.rules.rules import Rules
 
 MAX_SCHEDULE = 256
-"""The longest schedule that one game may have."""
+"""The most deals in a schedule."""
 MAX_HAND_SIZE = 26
 """The largest hand: 52 cards dealt to two players."""
 MAX_EXTRA_DEALS = 10
-"""Extra deals after a tie; then the win is shared."""
+"""The most extra deals after a tie; then the win is shared."""
 
 
 class TrumpSource(IntEnum):
@@ -47,7 +47,7 @@ class DealPlan:
 
 
 def largest_hand(rules: Rules, leave_card: bool) -> int:
-    """Returns the largest hand size that the pack can serve, ``floor((D - u) / n)``.
+    """Returns the largest hand size that the pack allows, ``floor((D - u) / n)``.
 
     Args:
         rules: The rules.
@@ -71,7 +71,7 @@ def hand_sizes(rules: Rules) -> tuple[int, ...]:
     (7, 6, 5, 4, 3, 2, 1, 2, 3, 4, 5, 6, 7)
 
     Raises:
-        RulesError: The pack cannot serve the schedule.
+        RulesError: The schedule needs more cards than the pack has.
     """
     if _must_leave_card(rules) and rules.trump.no_trump_deals == "final":
         sizes = _build(rules, largest_hand(rules, False))
@@ -97,8 +97,8 @@ def _build(rules: Rules, cap: int) -> tuple[int, ...]:
 def _served(rules: Rules, sizes: list[int], cap: int) -> list[int]:
     if cap < 1:
         raise RulesError(
-            f"schedule: {rules.players} players cannot be dealt a card each from "
-            f"{rules.pack.size} cards with one left to turn (trump.exhausted='forbid')"
+            f"schedule: {rules.pack.size} cards are too few to deal {rules.players} players one "
+            "card each and leave one to turn (trump.exhausted='forbid')"
         )
     too_large = [size for size in sizes if size > cap]
     if too_large:
@@ -120,7 +120,7 @@ def _ladder(rules: Rules, cap: int) -> list[int]:
 
 
 def _shape(schedule: Schedule, rising: list[int], low: list[int], high: list[int]) -> list[int]:
-    if len(rising) == 1:  # the peak is the lowest size: one run of it, dealt the more often
+    if len(rising) == 1:  # the peak is the lowest size: one run, the longer of the two
         return max(low, high, key=len)
     middle = rising[1:-1]
     falling = middle[::-1]
@@ -142,7 +142,7 @@ def _peak(rules: Rules, cap: int) -> int:
     fits = high <= cap
     if not fits and schedule.overflow == "error":
         raise RulesError(
-            f"schedule.high={high}: {rules.players} players can be dealt {cap} cards at most from "
+            f"schedule.high={high}: {rules.players} players can get at most {cap} cards each from "
             f"{rules.pack.size}; lower it, or set schedule.overflow to 'scale' or 'plateau'"
         )
     if schedule.high == "max" or (not fits and schedule.overflow == "scale"):
@@ -168,22 +168,23 @@ def deal_plans(rules: Rules) -> tuple[DealPlan, ...]:
 
 
 def plan_of_size(rules: Rules, hand_size: int, first: bool) -> DealPlan:
-    """Returns the plan of a deal outside the schedule: an extra one, or one of a chosen size.
+    """Returns the plan of a deal outside the schedule: an extra deal, or one of a chosen size.
 
     Args:
         rules: The rules.
         hand_size: Cards for each seat.
-        first: Whether it takes the place of the game's first deal.
+        first: Whether it replaces the game's first deal.
 
     Raises:
-        RulesError: The pack cannot serve the hand size.
+        RulesError: The hand size is not allowed.
     """
     _served(rules, [hand_size], min(largest_hand(rules, False), MAX_HAND_SIZE))
     if hand_size < 1:
-        raise RulesError(f"hand_size={shown(hand_size)}: at least 1 is allowed")
+        raise RulesError(f"hand_size must be at least 1, got {shown(hand_size)}")
     blinds = ("always", "first") if first else ("always",)
     blind = hand_size == 1 and rules.blind_one_card in blinds
-    # Only a last deal declared no-trump may use up the pack: an extra deal of its size is like it.
+    # Only a last deal declared no-trump may use up the pack, so an extra deal of its size is
+    # played like it.
     must_turn = rules.trump.method == "turn_up" and rules.trump.exhausted == "forbid"
     like_last = not first and must_turn and hand_size * rules.players == rules.pack.size
     return DealPlan(hand_size, _trump_source(rules, hand_size, like_last), blind)
@@ -206,16 +207,16 @@ def _trump_source(rules: Rules, hand_size: int, declared: bool) -> TrumpSource:
         return TrumpSource.TURNED_CARD
     if trump.exhausted == "forbid":
         raise RulesError(
-            f"trump.exhausted='forbid': {rules.players} hands of {hand_size} leave no card to "
+            f"trump.exhausted='forbid': {rules.players} hands of {hand_size} cards leave none to "
             f"turn; the largest hand size is {largest_hand(rules, True)}"
         )
     return _SOURCES[trump.exhausted]
 
 
 def _spent(rules: Rules) -> bool:
-    """Returns whether a deal of the top size leaves no card to turn and has no trump for that.
+    """Returns whether a deal of the largest size has no trump because no card is left to turn.
 
-    It does where the last deal is declared no-trump; an extra deal after a tie is as large.
+    That happens if the last deal is declared no-trump. An extra deal after a tie has the same size.
     """
     trump = rules.trump
     forbids = trump.method == "turn_up" and trump.exhausted == "forbid"
@@ -236,10 +237,10 @@ _SOURCES = {
 def points(scoring: Scoring, bid: int, tricks_won: int, hand_size: int) -> int:
     """Returns the points of one seat for one deal.
 
-    With a ``table`` they stand there. Otherwise an exact bid b scores
-    ``exact_bonus + exact_per_trick * b + exact_per_trick_sq * b²``, and t tricks that miss it by d
-    ``miss_per_trick * t - miss_per_diff * d - miss_per_diff_sq * d² - miss_per_diff_tri *
-    (1 + ... + d) - miss_constant``, unless ``nil_made`` or ``nil_missed`` replaces it for a nil.
+    A ``table`` gives them directly. Otherwise a made bid b scores
+    ``exact_bonus + exact_per_trick * b + exact_per_trick_sq * b²``. A bid missed by d with t tricks
+    scores ``miss_per_trick * t - miss_per_diff * d - miss_per_diff_sq * d² - miss_per_diff_tri *
+    (1 + ... + d) - miss_constant``. For a nil, ``nil_made`` and ``nil_missed`` replace the score.
 
     >>> from ohhell_env.rules.axes import SCORINGS
     >>> [points(SCORINGS["common"], 2, won, 3) for won in range(4)]
@@ -265,14 +266,14 @@ def points(scoring: Scoring, bid: int, tricks_won: int, hand_size: int) -> int:
 
 
 def sure_number_of_deals(rules: Rules) -> int | None:
-    """Returns after how many deals a game to a target score is over for certain.
+    """Returns the number of deals after which a game to a target score is certainly over.
 
-    If every trick brings its seat at least c > 0 points and no deal costs any, the scores of n
-    seats rise by at least c * h a deal, so one of them reaches the target after at most
+    If every trick scores at least c > 0 points and no deal costs points, the scores of n seats rise
+    by at least c * h in each deal of h cards. So one of them reaches the target after at most
     ``floor((target - 1) * n / (c * h)) + 1`` deals.
 
     Returns:
-        The number of deals, or None where scores need not rise (or there is no target).
+        The number of deals, or None if scores need not rise or there is no target.
     """
     target = rules.end.target
     if target is None:
@@ -293,9 +294,9 @@ def _least_gain(scoring: Scoring, hand_size: int) -> Fraction:
 
 
 def num_deals(rules: Rules) -> int:
-    """Returns how many deals a game has at most, extra deals after a tie not counted."""
+    """Returns the most deals that a game can have, not counting extra deals after a tie."""
     if rules.end.target is None:
         return len(hand_sizes(rules))
     sure = rules.end.max_deals or sure_number_of_deals(rules)
-    assert sure is not None, "checked when the rules were made"
+    assert sure is not None, "checked on creation of the rules"
     return sure

@@ -1,10 +1,10 @@
-"""Plain data to typed settings and back: the one reader of YAML, JSON and keyword values.
+"""Converts plain data to typed settings and back, for YAML, JSON and keyword values alike.
 
-Every axis of the rules is a frozen dataclass. This module fills such a dataclass from plain data,
-checks each value against the field's annotation, and names the nearest key where one is unknown.
+Every axis of the rules is a frozen dataclass. This module fills one from plain data, checks each
+value against the field's annotation, and names the nearest key if one is unknown.
 """
 
-# Reads what users hand over: types are checked here, not believed.
+# Reads input from users: the code checks types at run time.
 # pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
 # pyright: reportUnnecessaryIsInstance=false
 
@@ -32,7 +32,7 @@ def field_types(cls: type) -> dict[str, Any]:
 
 
 def check_key(cls: type, key: str, where: str) -> None:
-    """Raises RulesError with the nearest name unless ``key`` is a field of ``cls``."""
+    """Raises RulesError, naming the nearest key, unless ``key`` is a field of ``cls``."""
     if key not in field_types(cls):
         prefix = f"{where}." if where else ""
         name = prefix + key if isinstance(key, str) else key
@@ -40,15 +40,15 @@ def check_key(cls: type, key: str, where: str) -> None:
 
 
 def coerce(value: Any, annotation: Any, where: str) -> Any:
-    """Returns ``value`` as the annotated type.
+    """Converts ``value`` to the annotated type.
 
     Args:
-        value: Plain data (from YAML, JSON or Python), or an object of the type already.
+        value: Plain data (from YAML, JSON or Python), or an object of that type.
         annotation: The field's resolved annotation.
         where: Dotted name of the setting, for messages.
 
     Raises:
-        RulesError: The value does not fit; the message names the setting and what is allowed.
+        RulesError: The value is not allowed; the message names the setting and what is allowed.
     """
     origin = typing.get_origin(annotation)
     if origin is Literal:
@@ -61,18 +61,18 @@ def coerce(value: Any, annotation: Any, where: str) -> Any:
         return _dataclass(value, typing.cast(type, annotation), where)
     value = _plain(value)
     if annotation in (int, float) and isinstance(value, int) and abs(value) > _LARGEST:
-        raise RulesError(f"{where}: a number of more than {len(str(_LARGEST))} digits is too large")
+        raise RulesError(f"{where}: numbers may have at most {len(str(_LARGEST))} digits")
     if _is_plain(value, annotation):
         return float(value) if annotation is float else value
-    raise RulesError(f"{where}: {_spell(annotation)} is allowed, got {shown(value)}")
+    raise RulesError(f"{where} must be {_spell(annotation)}, got {shown(value)}")
 
 
 _LARGEST = 10**15
-"""Larger whole numbers have no use anywhere in the rules."""
+"""The largest whole number that any setting accepts."""
 
 
 def _plain(value: Any) -> Any:
-    """Returns NumPy's integers and texts as Python's own."""
+    """Converts NumPy's integers and strings to Python's own."""
     if isinstance(value, bool):
         return value
     if isinstance(value, numbers.Integral):
@@ -81,7 +81,7 @@ def _plain(value: Any) -> Any:
 
 
 def _is_plain(value: Any, annotation: Any) -> bool:
-    if annotation is float:  # a whole number too, as long as a float can hold it
+    if annotation is float:  # or a whole number that a float can hold
         whole = isinstance(value, int) and not isinstance(value, bool)
         return isinstance(value, float) or (whole and abs(value) <= _LARGEST_WHOLE)
     if annotation is int:
@@ -108,27 +108,27 @@ def _union(value: Any, options: tuple[Any, ...], where: str) -> Any:
         with contextlib.suppress(RulesError):
             return coerce(value, option, where)
     wanted = " or ".join(_spell(option) for option in options)
-    raise RulesError(f"{where}: {wanted} is allowed, got {shown(value)}")
+    raise RulesError(f"{where} must be {wanted}, got {shown(value)}")
 
 
 def _sequence(value: Any, items: tuple[Any, ...], where: str) -> tuple[Any, ...]:
     if not isinstance(value, list | tuple):
-        raise RulesError(f"{where}: a list is wanted, got {shown(value)}")
+        raise RulesError(f"{where} must be a list, got {shown(value)}")
     return tuple(coerce(item, items[0], f"{where}[{i}]") for i, item in enumerate(value))
 
 
 def _dataclass(value: Any, cls: type, where: str) -> Any:
-    if isinstance(value, cls):  # its own fields may have been given anything
+    if isinstance(value, cls):  # its fields may hold anything
         return with_values(value, vars(value), where)
     if isinstance(value, list | tuple):
         names = list(field_types(cls))
         if len(value) != len(names):
             raise RulesError(
-                f"{where}: {len(names)} values ({', '.join(names)}), got {shown(value)}"
+                f"{where} needs {len(names)} values ({', '.join(names)}), got {shown(value)}"
             )
         value = dict(zip(names, value, strict=True))
     if not isinstance(value, Mapping):
-        raise RulesError(f"{where}: settings by name are wanted, got {shown(value)}")
+        raise RulesError(f"{where} must be settings by name, got {shown(value)}")
     return with_values(cls(), value, where)
 
 
@@ -144,7 +144,7 @@ def with_values(base: Any, values: Mapping[str, Any], where: str) -> Any:
 
 
 def to_plain(value: Any) -> Any:
-    """Returns a setting as plain data (dicts, lists, scalars) that ``coerce`` reads back."""
+    """Converts a setting to plain data (dicts, lists, scalars) for ``coerce``."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {name: to_plain(getattr(value, name)) for name in field_types(type(value))}
     if isinstance(value, tuple):

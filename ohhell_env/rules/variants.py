@@ -1,10 +1,10 @@
-"""The variants: each one a row of settings over the defaults, with its source.
+"""The variants: each a row of settings over the defaults, with its source.
 
-The defaults (``Rules()``) are the pagat game with common scoring. What each variant is and where
-its rules come from is told in ``docs/rules.md``.
+The defaults (``Rules()``) are the pagat game with common scoring. ``docs/rules.md`` describes the
+variants and their sources.
 """
 
-# Reads what users hand over: types are checked here, not believed.
+# Reads input from users: the code checks types at run time.
 # pyright: reportUnnecessaryIsInstance=false
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ class Variant:
     title: str
     """Its name at the table."""
     source: str
-    """Where its rules come from."""
+    """The source of its rules."""
     settings: Settings | Callable[[int], Settings]
     """Settings that differ from the defaults, or a function of the number of players."""
     usual: tuple[int, int] = (3, 7)
-    """The usual numbers of players, from and to; other numbers work as far as the pack goes."""
+    """The usual numbers of players, from and to; others work if the pack has enough cards."""
     also: tuple[str, ...] = ()
-    """Other names of the game, or of its source, that ``Rules.preset`` knows."""
+    """Other names of the game, or of its source, that ``Rules.preset`` accepts."""
 
 
 def _stripped(players: int) -> tuple[str, ...]:
-    """Romanian Whist plays with the top 8n cards: 2n ranks in four suits."""
+    """Returns the cards to remove for Romanian Whist, which uses the top 2n ranks of four suits."""
     if 2 * players > len(STANDARD_RANKS):
         raise RulesError(
             f"romanian_whist: players must be 2 to 6 (eight cards each from 52), got {players}"
@@ -57,7 +57,7 @@ _SPRUCE: Settings = {
 VARIANTS: dict[str, Variant] = {
     "oh_well": Variant(
         "Oh! Well",
-        "Phillips and Westall, as told by Wikipedia",
+        "Phillips and Westall, via Wikipedia",
         {
             "schedule": {"shape": "constant", "high": "max"},
             "trump": {"method": "dealer_last_card"},
@@ -68,7 +68,7 @@ VARIANTS: dict[str, Variant] = {
     ),
     "nomination_whist": Variant(
         "Nomination Whist, Contract Whist",
-        "Arnold 2011, as told by Wikipedia",
+        "Arnold 2011, via Wikipedia",
         {"schedule": {"shape": "down_up", "high": 7}, "first_dealer": "first_jack"},
         also=("contract_whist",),
     ),
@@ -77,7 +77,7 @@ VARIANTS: dict[str, Variant] = {
     ),
     "oh_pshaw": Variant(
         "Oh Pshaw",
-        "Bicycle, as told by Wikipedia",
+        "Bicycle, via Wikipedia",
         {
             "schedule": {"shape": "up", "high": 15},
             "bidding": {"hook": "none", "announce": True},
@@ -86,7 +86,7 @@ VARIANTS: dict[str, Variant] = {
     ),
     "british_oh_hell": Variant(
         "British Oh Hell",
-        "Parlett, as told by Wikipedia",
+        "Parlett, via Wikipedia",
         {
             "schedule": {"shape": "up", "high": "max"},
             "bidding": {"hook": "none"},
@@ -126,7 +126,7 @@ VARIANTS: dict[str, Variant] = {
     ),
     "rikiki": Variant(
         "Rikiki",
-        "scordatura.hu, hogyankell.hu; its scoring is our assumption",
+        "scordatura.hu, hogyankell.hu; the scoring is our assumption",
         lambda players: {
             "pack": {"removed": ("2C",) if players == 3 else ()},
             "schedule": {
@@ -240,7 +240,7 @@ _ALSO = {other: name for name, variant in VARIANTS.items() for other in variant.
 
 
 def variant_name(name: str) -> str:
-    """Returns the name in ``variants()`` of a variant, given any of its names.
+    """Returns the main name of a variant, given any of its names.
 
     Capitals, spaces and punctuation do not matter.
 
@@ -248,7 +248,7 @@ def variant_name(name: str) -> str:
     ('nomination_whist', 'oh_well', 'blackout')
 
     Raises:
-        RulesError: Unknown name; the nearest are named.
+        RulesError: Unknown name; the message names the nearest.
     """
     known = {name: name for name in VARIANTS} | _ALSO
     plain = ""
@@ -256,7 +256,7 @@ def variant_name(name: str) -> str:
         plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
     if plain not in known:
         hint = nearest(name, known)
-        if hint.startswith("allowed"):  # one name for each will do
+        if hint.startswith("allowed"):  # list each variant once
             hint = nearest(name, VARIANTS)
         raise RulesError(f"unknown variant {shown(name)}: {hint}")
     return known[plain]
@@ -266,7 +266,8 @@ def preset_settings(name: str, players: int | None) -> Settings:
     """Returns the keyword values of ``Rules`` for a variant.
 
     Raises:
-        RulesError: Unknown name (the nearest are named), or an impossible number of players.
+        RulesError: Unknown name (the message names the nearest), or an impossible number of
+            players.
     """
     name = variant_name(name)
     seats = 4 if players is None else players
@@ -279,5 +280,5 @@ def preset_settings(name: str, players: int | None) -> Settings:
 
 
 def depends_on_players(name: str) -> bool:
-    """Returns whether a variant has settings that are computed from the number of players."""
+    """Returns whether some settings of a variant depend on the number of players."""
     return name in VARIANTS and callable(VARIANTS[name].settings)

@@ -277,7 +277,7 @@ def test_rules_of_ones_own_are_told_by_the_parameters() -> None:
         ("settings=1: 2", "write name: value"),
         ("settings=a: {", "not valid YAML"),
         ("hand_size=99", "the largest hand size is 13"),
-        ("hand_size=-1", "a whole number from 1 on is wanted"),
+        ("hand_size=-1", "a whole number of at least 1, got -1"),
         ("players=9", "players must be 2 to 8"),
         ("reward=win", r"one deal; allowed: points, relative$"),
         ("reward=best", r"reward='best': .*allowed: points, relative$"),

@@ -175,7 +175,7 @@ def test_resolve_takes_names_objects_and_functions() -> None:
 
 @pytest.mark.parametrize("player", [7, None, RandomAgent])
 def test_resolve_refuses_anything_else(player: object) -> None:
-    with pytest.raises(OhHellError, match="a player is a name"):
+    with pytest.raises(OhHellError, match="a player must be a name"):
         resolve(player)
 
 

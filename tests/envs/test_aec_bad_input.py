@@ -239,7 +239,7 @@ def test_unknown_agents(make: Any) -> None:
         ({"reward": "score"}, "reward"),
         ({"reward": None}, "reward"),
         ({"reward": "win", "episode": "deal"}, "episode='game'"),
-        ({"reward": "settlement"}, "settle nothing"),
+        ({"reward": "settlement"}, "needs rules with a settlement"),
         ({"illegal": "ignore"}, "raise, terminate"),
         ({"render_mode": "rgb"}, "ansi"),
         ({"hand_size": 3}, "episode='deal'"),

@@ -420,7 +420,7 @@ def test_an_older_gymnasium_begins_episodes_in_the_next_step(
     assert mode_of() == mode_of(autoreset_mode="SameStep") == "SameStep"
     monkeypatch.setattr(gymnasium, "__version__", "1.3.0")
     assert mode_of() == "NextStep" and mode_of(autoreset_mode="Disabled") == "Disabled"
-    with pytest.warns(UserWarning, match="RecordEpisodeStatistics leaves out the first reward"):
+    with pytest.warns(UserWarning, match="omits the first reward"):
         assert mode_of(autoreset_mode="SameStep") == "SameStep"
 
 

@@ -173,7 +173,7 @@ def test_modes(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("seat", [-1, 3, 1.0, "0", True])
 def test_wrong_seats(seat: Any) -> None:
-    with pytest.raises(RulesError, match="a seat is 0 to 2"):
+    with pytest.raises(RulesError, match="seat must be 0 to 2"):
         table().render(seat)
 
 

@@ -248,20 +248,29 @@ def test_recorded_thoughts_are_shown_to_whom_they_belong() -> None:
 @pytest.mark.parametrize(
     "damage,words",
     [
-        (lambda told: [], "thoughts: an object"),
-        (lambda told: told | {"extra": 1}, "thoughts: an object"),
-        (lambda told: told | {"player": 3}, "thoughts: an object"),
-        (lambda told: told | {"deals": {}}, "thoughts, deals: a list"),
+        (lambda told: [], "thoughts: expected an object"),
+        (lambda told: told | {"extra": 1}, "thoughts: expected an object"),
+        (lambda told: told | {"player": 3}, "thoughts: expected an object"),
+        (lambda told: told | {"deals": {}}, "thoughts, deals: expected a list"),
         (lambda told: told | {"deals": told["deals"][1:]}, "one for each deal"),
-        (lambda told: told["deals"][0].append(None) or told, "deal 1: at most 6 thoughts"),
+        (lambda told: told["deals"][0].append(None) or told, "deal 1: expected at most 6 thoughts"),
         (lambda told: told["deals"][1].__setitem__(0, "x") or told, "deal 2, decision 1"),
-        (lambda told: told["deals"][0][0].update(chosen=None) or told, "chosen: the name"),
-        (lambda told: told["deals"][0][0].update(unit=1) or told, "unit: a text"),
-        (lambda told: told["deals"][0][0].pop("notes") and told, "decision 1: an object"),
-        (lambda told: told["deals"][0][0].update(notes=[1]) or told, "notes: texts"),
-        (lambda told: told["deals"][0][0].update(rows=[["a", 1, 2]]) or told, "rows: .action"),
-        (lambda told: told["deals"][0][0]["rows"][0].__setitem__(1, "2") or told, "rows: .action"),
-        (lambda told: told["deals"][0][0]["rows"][0].__setitem__(1, True) or told, "rows: .acti"),
+        (lambda told: told["deals"][0][0].update(chosen=None) or told, "chosen: expected the name"),
+        (lambda told: told["deals"][0][0].update(unit=1) or told, "unit: expected a text"),
+        (lambda told: told["deals"][0][0].pop("notes") and told, "decision 1: expected an object"),
+        (lambda told: told["deals"][0][0].update(notes=[1]) or told, "notes: expected texts"),
+        (
+            lambda told: told["deals"][0][0].update(rows=[["a", 1, 2]]) or told,
+            "rows: expected .action",
+        ),
+        (
+            lambda told: told["deals"][0][0]["rows"][0].__setitem__(1, "2") or told,
+            "rows: expected .action",
+        ),
+        (
+            lambda told: told["deals"][0][0]["rows"][0].__setitem__(1, True) or told,
+            "rows: expected .acti",
+        ),
     ],
 )
 def test_thoughts_of_another_form_are_refused(damage: Any, words: str) -> None:

@@ -235,7 +235,7 @@ def test_is_named_after_its_variant_and_commented(path: Path) -> None:
     assert path.read_text(encoding="utf-8").startswith("# ")
     if rules.name != "custom":
         assert rules.name in VARIANTS
-        assert f"The variant {rules.name!r}" in explain(rules)
+        assert f"Variant: {rules.name}." in explain(rules)
 
 
 def test_all_axes_writes_out_every_setting() -> None:

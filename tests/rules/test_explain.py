@@ -88,7 +88,8 @@ def _score_tables(text: str, sizes: Collection[int]) -> dict[int, list[list[int]
     tables: dict[int, list[list[int]]] = {}
     lines = text.splitlines()
     for at, line in enumerate(lines):
-        caption = re.fullmatch(r"  Points with (\d+) cards? each, by bid(, as an example)?:", line)
+        words = r"  Points with (\d+) cards? each( \(an example.*\))?, by tricks won .*:"
+        caption = re.fullmatch(words, line)
         if caption:
             size = int(caption[1])
             header = lines[at + 1].split()
@@ -115,11 +116,11 @@ def test_names_variant_players_and_number_of_deals(name: str, players: int) -> N
     assert "Changed here" not in text
     deals = num_deals(rules)
     if rules.end.target is None:
-        assert f"The game ends with deal {deals}." in text
+        assert f"The game ends after deal {deals}." in text
         assert f"- {deals} deal{'' if deals == 1 else 's'}. Cards" in text
     else:
-        assert f"a score reaches {rules.end.target}" in text
-        assert f"That takes {deals} deals at most." in text
+        assert f"a player's score reaches {rules.end.target}." in text
+        assert f"That takes at most {deals} deals." in text
 
 
 @every_variant
@@ -129,7 +130,7 @@ def test_schedule_reads_back(name: str, players: int) -> None:
     assert _expand(compact(sizes)) == list(sizes)
     if rules.end.target is None:
         found = re.search(
-            r"deal by deal: ([^.]+(?:\.\.\.[^.]+)*)\. ", _section(rules, "Hand sizes")
+            r"to each player: ([^.]+(?:\.\.\.[^.]+)*)\. ", _section(rules, "Hand sizes")
         )
         assert found is not None
         assert _expand(found[1]) == list(sizes)
@@ -177,18 +178,18 @@ def test_nil_table_by_hand_size() -> None:
     lines = [line.split() for line in explain(rules).splitlines()]
     assert ["nil", *map(str, range(1, 11))] in lines
     assert ["made", *map(str, range(6, 16))] in lines
-    assert "Points of a nil" not in explain(Rules.preset("oh_pshaw", 5))
+    assert "Points for a nil" not in explain(Rules.preset("oh_pshaw", 5))
     both = explain(Rules.preset("oh_pshaw", 5).replace(scoring="skull_king"))
     assert re.search(r"missed by one +-10 +-20 +-30", both)
 
 
 TRUMP_WORDS = {
     TrumpSource.NO_TRUMP: "no trumps",
-    TrumpSource.TURNED_CARD: "the next card is turned and its suit is trump",
-    TrumpSource.DEALER_CARD: "the dealer's own last card is shown",
+    TrumpSource.TURNED_CARD: "the next card is turned face up, and its suit is trump",
+    TrumpSource.DEALER_CARD: "the dealer's last card is shown",
     TrumpSource.FIXED_SUIT: "are trumps; no card is turned",
-    TrumpSource.ROTATION: "trumps go by a list",
-    TrumpSource.RANDOM_SUIT: "chance names the trump suit",
+    TrumpSource.ROTATION: "the trump suit follows a list",
+    TrumpSource.RANDOM_SUIT: "the trump suit is drawn at random",
 }
 
 
@@ -221,9 +222,9 @@ def test_rotation_is_told_deal_by_deal() -> None:
 
 def test_why_a_deal_has_no_trumps() -> None:
     assert "Deal 13: no card is left to turn" in _section(Rules.preset("oh_pshaw", 4), "Trumps")
-    assert "Deal 15: it is the last" in _section(Rules.preset("spruce", 3), "Trumps")
+    assert "Deal 15: the last deal has no trumps" in _section(Rules.preset("spruce", 3), "Trumps")
     largest = Rules(trump=Trump(no_trump_deals="largest"))
-    assert "Deals 1 and 19: the hands are the largest" in _section(largest, "Trumps")
+    assert "Deals 1 and 19: the largest hands have no trumps" in _section(largest, "Trumps")
     assert _section(Rules.preset("plump"), "Trumps") == "There are no trumps."
 
 
@@ -231,7 +232,7 @@ def test_why_a_deal_has_no_trumps() -> None:
 def test_example_of_the_hook_is_true(name: str, players: int) -> None:
     rules = Rules.preset(name, players)
     example = re.search(
-        r"with (\d+) cards? each and (?:bids|a bid) of ([\w, ]+) before him, the dealer may not "
+        r"with (\d+) cards? each and (?:bids|a bid) of ([\w, ]+) so far, the dealer may not "
         r"bid (\w+)",
         _section(rules, "Bidding"),
     )
@@ -255,14 +256,14 @@ def test_example_of_the_hook_is_true(name: str, players: int) -> None:
         (
             Scoring(miss_per_diff_tri=-2),
             "scores 10 points plus 1 for each trick won",
-            "scores 1 for each trick won plus 2 for the first trick too many or too few, 4 for the "
-            "second and so on",
+            "scores 1 point for each trick won plus 2 for the first trick over or under the bid, "
+            "4 for the second and so on",
         ),
         (
             Scoring(exact_bonus=1, miss_per_trick=0, miss_per_diff_tri=2, miss_constant=-1),
             "scores 1 point plus 1 for each trick won",
-            "scores minus 2 for the first trick too many or too few, 4 for the second and so on "
-            "plus 1 point",
+            "scores 1 point minus 2 for the first trick over or under the bid, 4 for the second "
+            "and so on",
         ),
         (
             Scoring(exact_bonus=-1, exact_per_trick=0, miss_per_trick=0, miss_constant=1),
@@ -277,7 +278,7 @@ def test_odd_scorings_in_words(scoring: Scoring, made: str, missed: str) -> None
 
 @pytest.mark.parametrize(
     ("bonus", "words"),
-    [(7, "gets 7 more points."), (1, "gets 1 more point."), (-3, "gets 3 fewer points.")],
+    [(7, "gains 7 points."), (1, "gains 1 point."), (-3, "loses 3 points.")],
 )
 def test_the_winners_bonus_in_words(bonus: int, words: str) -> None:
     rules = Rules().replace(hard_score_bonus=bonus, settlement={"kind": "differences"})
@@ -288,7 +289,9 @@ def test_hook_only_from_some_hand_on() -> None:
     told = _section(Rules.preset("boerenbridge", 4), "Bidding")
     assert "The hook, from 4 cards each on:" in told
     never = Rules(bidding=Bidding(hook_min_hand=11))
-    assert "applies to no hand" in _section(never, "Bidding")
+    assert "The hook starts at 11 cards each, so it never applies here." in _section(
+        never, "Bidding"
+    )
     assert "Example" not in _section(never, "Bidding")
 
 
@@ -308,12 +311,10 @@ def test_changes_of_a_variant_are_named() -> None:
 
 
 def test_pack_in_words() -> None:
-    assert "Taken out before the game, as everybody knows: 2C." in explain(
-        Rules.preset("rikiki", 3)
-    )
+    assert "Cards removed before the game, known to all: 2C." in explain(Rules.preset("rikiki", 3))
     told = _section(Rules.preset("romanian_whist", 3), "Players and pack")
     assert "A pack of 24 cards" in told
-    assert "from low to high 9 T J Q K A." in told
+    assert "from low to high: 9 T J Q K A." in told
     assert "coins, cups, swords and clubs" in explain(Rules.preset("pocha"))
 
 
@@ -323,29 +324,32 @@ CHANGES: dict[str, tuple[dict[str, object], str]] = {
     "players": ({"players": 5}, "5 players"),
     "pack.suits": ({"pack.suits": ["A", "B", "C", "D"]}, "A, B, C and D"),
     "pack.ranks": ({"pack.ranks": list("3456789TJQKA")}, "A pack of 48 cards"),
-    "pack.removed": ({"pack.removed": ["2C", "2D"]}, "everybody knows: 2C and 2D"),
+    "pack.removed": ({"pack.removed": ["2C", "2D"]}, "known to all: 2C and 2D"),
     "schedule.shape": ({"schedule.shape": "up"}, "10 deals. Cards"),
-    "schedule.sizes": ({"schedule": {"shape": "explicit", "sizes": [4, 2]}}, "by deal: 4 2."),
-    "schedule.deals": ({"schedule": {"shape": "constant", "deals": 3}}, "by deal: 10x3."),
-    "schedule.low": ({"schedule.low": 6}, "by deal: 10 9 8 7 6 7 8 9 10."),
-    "schedule.high": ({"schedule.high": 3}, "by deal: 3 2 1 2 3."),
-    "schedule.step": ({"schedule.step": 3}, "by deal: 10 7 4 1 4 7 10."),
+    "schedule.sizes": ({"schedule": {"shape": "explicit", "sizes": [4, 2]}}, "each player: 4 2."),
+    "schedule.deals": ({"schedule": {"shape": "constant", "deals": 3}}, "each player: 10x3."),
+    "schedule.low": ({"schedule.low": 6}, "each player: 10 9 8 7 6 7 8 9 10."),
+    "schedule.high": ({"schedule.high": 3}, "each player: 3 2 1 2 3."),
+    "schedule.step": ({"schedule.step": 3}, "each player: 10 7 4 1 4 7 10."),
     "schedule.repeat_low": ({"schedule.repeat_low": 3}, " 1x3 "),
-    "schedule.repeat_high": ({"schedule.repeat_high": "players"}, "by deal: 10x4 "),
+    "schedule.repeat_high": ({"schedule.repeat_high": "players"}, "each player: 10x4 "),
     "schedule.repeat_each": ({"schedule.repeat_each": 2}, "38 deals."),
     "schedule.overflow": ({"schedule": {"high": 15, "overflow": "plateau"}}, "are cut to 13"),
-    "schedule.max_deals": ({"schedule.max_deals": 4}, "by deal: 10 9 8 7."),
+    "schedule.max_deals": ({"schedule.max_deals": 4}, "each player: 10 9 8 7."),
     "first_dealer": ({"first_dealer": 2}, "Seat 2 deals first"),
     "trump.method": ({"trump.method": "none"}, "There are no trumps."),
     "trump.suit": ({"trump": {"method": "fixed", "suit": "S"}}, "Spades are trumps"),
     "trump.rotation": ({"trump": {"method": "rotation", "rotation": ["H", "D"]}}, "hearts, diam"),
     "trump.exhausted": (
         {"schedule.high": 13, "trump.exhausted": "random_suit"},
-        "no card is left to turn, so chance names",
+        "no card is left to turn, so the trump suit is drawn at random",
     ),
-    "trump.no_trump_deals": ({"trump.no_trump_deals": "final"}, "Deal 19: it is the last"),
+    "trump.no_trump_deals": (
+        {"trump.no_trump_deals": "final"},
+        "Deal 19: the last deal has no trumps",
+    ),
     "trump.revealed": ({"trump.revealed": "after_bidding"}, "only after the bidding"),
-    "bidding.order": ({"bidding.order": "simultaneous", **FREE}, "all bid at once"),
+    "bidding.order": ({"bidding.order": "simultaneous", **FREE}, "all players bid at once"),
     "bidding.hook": (FREE, "There is no hook"),
     "bidding.hook_min_hand": ({"bidding.hook_min_hand": 2}, "from 2 cards each on"),
     "bidding.announce": ({"bidding.announce": True}, "over, under or even"),
@@ -353,30 +357,36 @@ CHANGES: dict[str, tuple[dict[str, object], str]] = {
     "play.first_lead": ({"play.first_lead": "highest_bidder"}, "The highest bidder leads"),
     "play.trump_lead": ({"play.trump_lead": "after_broken"}, "until one has been played"),
     "play.head_led_suit": ({"play.head_led_suit": True}, "must beat the best card"),
-    "play.void": ({"play.void": "must_trump"}, "must play a trump if he holds one"),
+    "play.void": ({"play.void": "must_trump"}, "must play a trump if they hold one"),
     "scoring.exact_bonus": ({"scoring.exact_bonus": 7}, "A made bid scores 7 points plus 1"),
     "scoring.exact_per_trick": ({"scoring.exact_per_trick": 4}, "10 points plus 4 for each"),
     "scoring.exact_per_trick_sq": ({"scoring.exact_per_trick_sq": 2}, "plus 2 times the square"),
     "scoring.miss_per_trick": ({"scoring.miss_per_trick": 0}, "A missed bid scores nothing"),
-    "scoring.miss_per_diff": ({"scoring.miss_per_diff": 2}, "scores 1 for each trick won minus 2"),
+    "scoring.miss_per_diff": (
+        {"scoring.miss_per_diff": 2},
+        "scores 1 point for each trick won minus 2",
+    ),
     "scoring.miss_per_diff_sq": ({"scoring.miss_per_diff_sq": 3}, "minus 3 times the square"),
     "scoring.miss_per_diff_tri": ({"scoring.miss_per_diff_tri": 5}, "10 for the second"),
-    "scoring.miss_constant": ({"scoring.miss_constant": 6}, "minus 6 points"),
+    "scoring.miss_constant": ({"scoring.miss_constant": 6}, "minus 6."),
     "scoring.nil_made": ({"scoring.nil_made": [5, 1]}, "A made nil scores 5 points plus 1"),
-    "scoring.nil_missed": ({"scoring.nil_missed": [0, -10]}, "A missed nil loses 10 for each card"),
+    "scoring.nil_missed": (
+        {"scoring.nil_missed": [0, -10]},
+        "A missed nil loses 10 points for each card",
+    ),
     "scoring.table": (
         {"schedule.high": 1, "scoring.table": [[[4, 0], [0, 9]]]},
-        "The points stand in a table",
+        "A custom table sets the points",
     ),
-    "end.target": (TARGET, "in which a score reaches 50"),
-    "end.max_deals": (TARGET, "It ends with deal 30 in any case"),
-    "tie_break": ({"tie_break": "extra_deals"}, "further deals of 10 cards each"),
+    "end.target": (TARGET, "when a player's score reaches 50"),
+    "end.max_deals": (TARGET, "It ends after deal 30 in any case"),
+    "tie_break": ({"tie_break": "extra_deals"}, "extra deals of 10 cards each"),
     "settlement.kind": ({"settlement.kind": "pool"}, "into a pool"),
-    "settlement.rate": ({"settlement": {"kind": "differences", "rate": 0.5}}, "at 0.5 a point"),
+    "settlement.rate": ({"settlement": {"kind": "differences", "rate": 0.5}}, "at 0.5 per point"),
     "settlement.ante": ({"settlement": {"kind": "pool", "ante": 5}}, "pays 5 into a pool"),
     "hard_score_bonus": (
         {"settlement.kind": "differences", "hard_score_bonus": 10},
-        "each winner's score gets 10 more",
+        "each winner's score gains 10 points",
     ),
 }
 
@@ -475,11 +485,11 @@ def test_a_lower_peak_is_told_as_the_sources_have_it(name: str, players: int) ->
     said, most = _section(rules, "Hand sizes"), max(hand_sizes(rules))
     assert "too many" not in said and "takes its place" not in said
     named = rules.schedule.high
-    lowered = f"Hands go up to {named} cards where the pack serves so many; for {players} players "
+    lowered = f"Hands go up to {named} cards if the pack is large enough; with {players} players "
     if rules.schedule.shape in ("constant", "explicit") or named in ("max", most):
-        assert "where the pack serves" not in said
+        assert "if the pack is large enough" not in said
     else:
-        assert f"{lowered}{most} is the most." in said
+        assert f"{lowered}they stop at {most}." in said
     if name in LARGEST and players in LARGEST[name]:
         assert most == LARGEST[name][players]
 
@@ -493,13 +503,13 @@ def test_cards_left_over_are_told(name: str, players: int) -> None:
         for one in deal_plans(rules)
     }
     if left == {0}:
-        assert "nobody sees" not in said
+        assert "unseen" not in said
     elif len(left) == 1:
         number = left.pop()
         cards = "1 card is" if number == 1 else f"{number} cards are"
-        assert f"{cards} set aside face down in each deal; nobody sees" in said
+        assert f"{cards} set aside face down in each deal, unseen." in said
     else:
-        assert "Cards that are left over lie face down; nobody sees them." in said
+        assert "Undealt cards stay face down, unseen." in said
 
 
 @pytest.mark.parametrize(("players", "aside"), [(3, 1), (4, 0), (5, 2), (6, 4), (7, 3)])
@@ -512,7 +522,7 @@ def test_oh_well_sets_aside_what_its_source_says(players: int, aside: int) -> No
 def test_the_announcement_is_a_matter_of_the_text() -> None:
     """Both ways the game looks and is recorded alike, and the rules say so."""
     said = _section(Rules.preset("oh_pshaw"), "Bidding")
-    assert "it changes nothing in the play" in said
+    assert "the announcement does not affect the play" in said
     games = []
     for announce in (False, True):
         rules = Rules.preset("oh_pshaw").replace(**{"bidding.announce": announce})

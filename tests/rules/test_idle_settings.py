@@ -19,7 +19,7 @@ from ohhell_env.rules.phrases import changes
 from ohhell_env.testing import play_random, random_rules
 from tests.rules.test_explain import CHANGES, PLAYABLE
 
-WITHOUT_A_WORD_BEFORE = "Without effect in this game: "
+WITHOUT_A_WORD_BEFORE = "No effect in this game: "
 ONE_CARD = {"schedule": {"shape": "explicit", "sizes": [1]}}
 ALL_POINTS = ("exact_bonus", "exact_per_trick", "miss_per_trick")
 TABLE = {"schedule.high": 1, "scoring.table": [[[4, 0], [0, 9]]]}
@@ -63,7 +63,7 @@ IDLE: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {**TABLE, "scoring.exact_bonus": 5},
-        "scoring.exact_bonus = 5 (scoring.table stands instead).",
+        "scoring.exact_bonus = 5 (replaced by scoring.table).",
     ),
     ({"scoring.nil_made": [10, 0]}, "scoring.nil_made = {'base': 10, 'per_card': 0}."),
     ({"end": {"target": 50, "max_deals": 500}}, "end.max_deals = 500."),

@@ -436,7 +436,7 @@ def test_an_unknown_setting_names_the_nearest(key: str, nearest: str):
         ("scoring.exact_bonus", 1.5, "a whole number"),
         ("scoring.nil_made", [1, 2, 3], "2 values"),
         ("settlement.rate", "much", "a number"),
-        ("players.x", 1, "has no parts"),
+        ("players.x", 1, "is a single value"),
         ("bidding.hook.x", 1, "bidding"),
     ],
 )

@@ -462,7 +462,7 @@ def test_the_largest_seeds_work(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("rules: " + "[" * 100_000, "nested too deep"), ("tables: 4\ntables: 8\n", "stands twice")],
+    [("rules: " + "[" * 100_000, "nested too deep"), ("tables: 4\ntables: 8\n", "duplicate key")],
 )
 def test_settings_are_read_as_strictly_as_rules(tmp_path: Path, text: str, expected: str) -> None:
     (tmp_path / "c.yaml").write_text(text)
