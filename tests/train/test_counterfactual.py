@@ -346,7 +346,7 @@ def test_a_run_needs_the_files_of_its_rules_no_more(tmp_path: Path) -> None:
         ),
         ({"opponents": [{"player": "nobody", "share": 0.1}]}, "opponents: unknown player"),
         ({"opponents": [{"player": "search", "share": 0.1}]}, "does not live in the engine"),
-        ({"bids": 0, "cards": 0}, "^with bids=0 and cards=0 there is nothing to learn$"),
+        ({"bids": 0, "cards": 0}, "^bids=0 and cards=0 leave nothing to learn: set one of them above 0$"),
         ({"rules": []}, "rules: one or more"),
         ({"players": []}, "players: one or more"),
         ({"report": {"fields": []}}, "at least 1"),

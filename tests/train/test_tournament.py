@@ -243,7 +243,7 @@ def test_a_player_with_act_alone_takes_part() -> None:
     ("entrants", "what"),
     [
         (["random"], "a list of 2 to 1000 entrants"),
-        ("random", "entrants: a list of players is wanted, got 'random'"),
+        ("random", "entrants: must be a list of players, got 'random'"),
         (["random", "heuristc"], "did you mean 'heuristic'"),
         (["random", "random"], "two entrants are called 'random'; .* second=random"),
         (["a|b=random", "random"], "unknown player"),
