@@ -143,7 +143,7 @@ class PpoRun(RunFolder[PpoConfig]):
             player.save(self.path / name)
 
     def player(self, network: Network, config: PpoConfig) -> Agent:
-        """Returns the player that a run trains: the network, with the partner for the other part."""
+        """Returns the player that a run trains: the network, with the partner for the rest."""
         (rules, hand_size), part = config.table_kinds()[0], config.part
         checkpoint = Checkpoint(network, rules, config.layout, hand_size, part)
         learned = LearnedAgent(checkpoint, seed=0)
