@@ -54,8 +54,9 @@ class Beginnings:
 
 
 def beginnings(rules: Rules) -> Beginnings:
-    """Returns the possible beginnings of one-card deals; all one-card deals of a schedule count as
-    one kind.
+    """Returns the possible beginnings of one-card deals.
+
+    All one-card deals of a schedule count as one kind.
 
     Raises:
         RulesError: The deals cannot be solved here: the bids change who leads, or the deals are

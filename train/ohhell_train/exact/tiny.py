@@ -54,8 +54,8 @@ def tree_of(game: OhHellGame) -> Tree:
     while nodes:
         if max(deals, len(writer.lines)) > MOST_NODES:
             raise RulesError(
-                f"the {deals:,.0f} deals have more than {MOST_NODES:,} nodes; choose a smaller pack "
-                "(pack.suits, pack.ranks), fewer players or a smaller hand size"
+                f"the {deals:,.0f} deals have more than {MOST_NODES:,} nodes; choose a smaller "
+                "pack (pack.suits, pack.ranks), fewer players or a smaller hand size"
             )
         node = nodes.pop()
         nodes += reversed(writer.add(node))
