@@ -346,7 +346,10 @@ def test_a_run_needs_the_files_of_its_rules_no_more(tmp_path: Path) -> None:
         ),
         ({"opponents": [{"player": "nobody", "share": 0.1}]}, "opponents: unknown player"),
         ({"opponents": [{"player": "search", "share": 0.1}]}, "does not run inside the engine"),
-        ({"bids": 0, "cards": 0}, "^bids=0 and cards=0 leave nothing to learn: set one of them above 0$"),
+        (
+            {"bids": 0, "cards": 0},
+            "^bids=0 and cards=0 leave nothing to learn: set one of them above 0$",
+        ),
         ({"rules": []}, "rules: give at least one"),
         ({"players": []}, "players: give at least one"),
         ({"report": {"fields": []}}, "at least 1"),

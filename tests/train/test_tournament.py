@@ -335,7 +335,7 @@ def test_files_of_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_a_folder_that_cannot_be_is_found_before_the_cards_are_dealt(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(OhHellError, match="results cannot be written there"):
+    with pytest.raises(OhHellError, match="cannot write results there"):
         out = tmp_path / "file" / "results"
         cli_run(TournamentConfig(entrants=["random", "heuristic"], out=out))
 

@@ -23,8 +23,8 @@ MOST_ENTRANTS = 1000
 """The most entrants of one tournament."""
 
 EntrantLike = Any
-"""A player in any of the forms that ``ohhell_env.players.named_player`` reads: a spec, "name=spec",
-(name, player), {name: player}, or a player itself."""
+"""A player in any form that ``ohhell_env.players.named_player`` reads: a spec, "name=spec", (name,
+player), {name: player}, or a player object."""
 
 
 def _named(given: Any) -> NamedPlayer:
