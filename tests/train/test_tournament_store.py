@@ -354,7 +354,8 @@ def test_ctrl_c_is_one_line_and_keeps_what_was_played(
         patch.setattr(runner_module, "play_inline", interrupted)
         with pytest.raises(KeyboardInterrupt):
             cli_run(SMALL.model_copy(update={"out": tmp_path}), show_progress=False)
-    said = f"stopped after 15 of 30 tables; they are kept in {tmp_path}, and the same command continues\n"
+    kept = f"they are kept in {tmp_path}, and the same command continues"
+    said = f"stopped after 15 of 30 tables; {kept}\n"
     assert capsys.readouterr().out == said
     with open_store(tmp_path) as kept:
         assert len(kept.units()) == 1
