@@ -25,7 +25,7 @@ class BidPositions(NamedTuple):
     bids: NDArray[np.int64]
     """(tables, seats)."""
     asked: NDArray[np.bool_]
-    """(tables, seats): the seats whose bids are wanted."""
+    """(tables, seats): the seats whose bids the report needs."""
     keys: NDArray[np.uint64]
     """(tables, seats): the random keys with which the tables were played."""
 

@@ -25,7 +25,7 @@ DECIMALS = 9
 """Scores of a block that agree to this many decimals are ties."""
 _PASSES = 4
 """Orders of the blocks whose ratings are averaged, because a single order leaves about one sigma of
-noise. There are fewer if so many pairs would take minutes."""
+noise. There are fewer if all pairs in all blocks would take minutes."""
 _PAIRS = 500_000
 
 Rating = dict[str, float | None]
