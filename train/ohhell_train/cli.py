@@ -78,7 +78,7 @@ def quick(
     players: PlayersOption = None,
     config: Annotated[
         list[Path] | None,
-        typer.Option("--config", help="YAML file with settings; one for each player."),
+        typer.Option("--config", help="YAML file with settings; repeat for each player."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder; if left out: runs/quick-VARIANT.")

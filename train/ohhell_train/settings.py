@@ -265,8 +265,8 @@ class RunSettings(Settings):
     seed: int = Field(default=1, ge=0, lt=2**32)
     """Seed of the initial weights, the deals and all random choices."""
     max_minutes: float | None = Field(default=None, gt=0, le=1_000_000)
-    """Start no rollout, round or epoch after this many minutes; null: no limit. If time runs faster
-    than the decisions, PPO's learning rate falls with the time. A run that this limit stops is not
+    """Start no rollout, round or epoch after this many minutes; null: no limit. PPO's learning rate
+    falls with the clock if that is ahead of the decisions. A run that this limit stops is not
     reproducible."""
     report: ReportSettings = ReportSettings()
 
