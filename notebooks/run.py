@@ -1,9 +1,9 @@
-"""Runs the notebooks from top to bottom in fresh kernels, and writes their outputs back.
+"""Runs the notebooks from top to bottom in fresh kernels, and saves their outputs.
 
     python notebooks/run.py                # all of them; `make notebooks` does the same
-    python notebooks/run.py 01 04          # those whose names begin so
+    python notebooks/run.py 01 04          # those whose names begin with these
 
-A notebook is written whole or not at all: one that fails stays as it was.
+A notebook that fails stays unchanged.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 
 from ohhell_env.files import write_whole
 
-# A notebook shows what it computes, not whether this machine's compile cache was cold.
+# Keeps the notice of a cold compile cache out of the outputs.
 os.environ.setdefault("OHHELL_QUIET", "1")
 
 FOLDER = Path(__file__).resolve().parent
 SECONDS = 600
-"""Longest time for a cell."""
+"""The time limit of a cell."""
 _FAILURES = (CellExecutionError, CellTimeoutError, DeadKernelError, ValueError)
-"""Of a cell, of its kernel, and (a ValueError) of a file that is no notebook."""
+"""Failures of a cell or its kernel; ValueError: the file is not a notebook."""
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-"""All that a notebook says of where it ran."""
+"""The metadata of every notebook, which must not depend on the machine."""
 FIRST_CELL = """\
-# On a hosted notebook server: installs the project from a clone. Elsewhere this cell does nothing.
+# Installs the project from a clone on a hosted notebook server; elsewhere this cell does nothing.
 from importlib.util import find_spec
 
 if not (find_spec("ohhell_env") and find_spec("ohhell_train")):
@@ -48,7 +48,7 @@ if not (find_spec("ohhell_env") and find_spec("ohhell_train")):
     clone = next((place for place in places if (place / "ohhell_env" / "engine").is_dir()), None)
     if clone is None:
         raise SystemExit(
-            "The project is not installed and no clone of it is around this notebook. Put one on "
+            "The project is not installed, and this notebook is not in a clone. Put a clone on "
             "this machine and set the environment variable OHHELL_ENV_CLONE to its folder."
         )
     install = [sys.executable, "-m", "pip", "install", "--quiet"]
@@ -56,10 +56,10 @@ if not (find_spec("ohhell_env") and find_spec("ohhell_train")):
 
 
 def notebooks(beginnings: Sequence[str] = ()) -> list[Path]:
-    """Returns the notebooks in order, those whose names begin as wanted.
+    """Returns the notebooks in order, all or those with certain beginnings.
 
     Raises:
-        SystemExit: A wish fits none.
+        SystemExit: A beginning fits no notebook.
     """
     files = sorted(FOLDER.glob("*.ipynb"))
     for wish in beginnings:
@@ -75,9 +75,9 @@ def executed(notebook: Any) -> Any:
 
     Raises:
         CellExecutionError: A cell failed.
-        CellTimeoutError: It took too long.
-        DeadKernelError: It ended its kernel.
-        ValueError: There is no cell with code.
+        CellTimeoutError: A cell took too long.
+        DeadKernelError: A cell ended its kernel.
+        ValueError: The notebook has no code cell.
     """
     fresh = cleaned(notebook)
     with tempfile.TemporaryDirectory() as folder:
@@ -85,9 +85,9 @@ def executed(notebook: Any) -> Any:
             fresh,
             timeout=SECONDS,
             kernel_name="python3",
-            extra_arguments=["--log-level=ERROR"],  # not that others might listen on this machine
+            extra_arguments=["--log-level=ERROR"],  # hides the warning that others could listen
             record_timing=False,
-            coalesce_streams=True,  # else the number of outputs depends on the clock
+            coalesce_streams=True,  # otherwise the number of outputs depends on the clock
             resources={"metadata": {"path": folder}},
         ).execute()
     for cell in fresh.cells:
@@ -99,7 +99,7 @@ def executed(notebook: Any) -> Any:
 
 
 def _tidy(output: Any) -> None:
-    """Drops the plain text of what is also shown as a picture: it may hold an address in memory."""
+    """Drops the plain text of an output with a picture, which may hold a memory address."""
     data = output.get("data", {})
     if len(data) > 1:
         data.pop("text/plain", None)
@@ -108,7 +108,7 @@ def _tidy(output: Any) -> None:
 
 
 def cleaned(notebook: Any) -> Any:
-    """Returns a copy of a notebook without outputs, with the first cell that all have."""
+    """Returns a copy of a notebook without outputs, with the common first cell."""
     fresh = nbformat.from_dict({**notebook, "metadata": METADATA})
     codes = [cell for cell in fresh.cells if cell.cell_type == "code"]
     if not codes:
@@ -123,12 +123,12 @@ def cleaned(notebook: Any) -> Any:
 
 
 def write(notebook: Any, path: Path) -> None:
-    """Writes a notebook, whole or not at all."""
+    """Writes a notebook completely or not at all."""
     write_whole(path, nbformat.writes(notebook) + "\n")
 
 
 def main(beginnings: Sequence[str]) -> int:
-    """Runs notebooks and writes them; returns the exit status."""
+    """Runs and saves notebooks; returns the exit status."""
     failed = 0
     for path in notebooks(beginnings):
         try:
@@ -136,7 +136,7 @@ def main(beginnings: Sequence[str]) -> int:
             print(f"{path.name}: {path.stat().st_size / 1024:.0f} KB")
         except _FAILURES as error:
             failed += 1
-            print(f"{path.name}: left as it was: {error}", file=sys.stderr)
+            print(f"{path.name}: not changed: {error}", file=sys.stderr)
     return min(failed, 1)
 
 

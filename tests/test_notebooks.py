@@ -178,7 +178,7 @@ def test_files_that_are_no_notebooks_and_dead_kernels_are_told_and_the_rest_is_r
     assert RUN.main([]) == 1
     told = capsys.readouterr()
     for name in ("01_half", "02_empty", "03_dead", "04_slow"):
-        assert f"{name}.ipynb: left as it was" in told.err
+        assert f"{name}.ipynb: not changed" in told.err
     assert "05_right.ipynb" in told.out
     assert texts(codes(read(tmp_path / "05_right.ipynb"))[1]) == ["7\n"]
 

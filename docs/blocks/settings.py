@@ -1,4 +1,4 @@
-"""The tables of settings that a YAML file may hold, from the classes that check them."""
+"""Tables of the settings in YAML files, generated from the classes that check them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from docs.blocks.markdown import prose, table
 from ohhell_train.methods import METHODS
 from ohhell_train.tournament.config import TournamentConfig
 
-HEADER = ("Setting", "If left out", "Meaning")
+HEADER = ("Setting", "Default", "Meaning")
 
 
 def training_settings() -> str:
-    """Every setting of every way to train."""
+    """Returns the tables of all settings of every training method."""
     return "".join(part for name in METHODS for part in _method(name))
 
 
 def tournament_settings() -> str:
-    """Every setting of a tournament: its name in YAML, what it is if left out, what it means."""
+    """Returns the table of the settings of a tournament: name in YAML, default, meaning."""
     return table(HEADER, _rows(TournamentConfig, {}, ""))
 
 
@@ -43,7 +43,7 @@ def _about(settings: type[BaseModel]) -> str:
 
 
 def _inner(field: FieldInfo) -> type[BaseModel] | None:
-    """Returns the class of the settings that a group holds; None: it is no group."""
+    """Returns the class of a group's settings, or None for a single setting."""
     inner = field.annotation
     return inner if inspect.isclass(inner) and issubclass(inner, BaseModel) else None
 
@@ -54,7 +54,5 @@ def _rows(
     for name, field in settings.model_fields.items():
         if _inner(field) is None:
             value = defaults.get(name, field.get_default(call_default_factory=True))
-            default = (
-                "must be given" if field.is_required() else f"`{json.dumps(value, default=str)}`"
-            )
+            default = "required" if field.is_required() else f"`{json.dumps(value, default=str)}`"
             yield f"`{prefix}{name}`", default, prose(field.description or "")

@@ -317,7 +317,7 @@ def test_the_command_writes_the_same_tables_again(
         ("bidding heuristic --hand-size 27", "hand_size:"),
         ("bidding heuristic --field nobody", "unknown player 'nobody'"),
         ("bidding heuristic --out full", "holds 'thesis.txt'"),
-        ("bidding heuristic --out full/thesis.txt", "cannot be written there"),
+        ("bidding heuristic --out full/thesis.txt", "cannot write results there"),
     ],
 )
 def test_mistakes_are_one_line(

@@ -42,7 +42,7 @@ def test_a_file_overrides_defaults_and_changes_override_the_file(tmp_path: Path)
             "opponents.0.share: .*less than or eq",
         ),
         ({"opponents": [{"player": "heuristic"}]}, "opponents.0.share: field required"),
-        ({"opponents": [{"player": "past", "share": 0.1}] * 2}, "a player stands there twice"),
+        ({"opponents": [{"player": "past", "share": 0.1}] * 2}, "the list names a player twice"),
         ({"players": [4, 3]}, "several numbers of players need layout=universal"),
         (
             {
@@ -95,7 +95,7 @@ OLD = {
 )
 def test_an_old_name_is_refused_with_the_new_one(method: str, name: str, tmp_path: Path) -> None:
     value, expected = OLD[method][name]
-    expected = f"{re.escape(name)}.* has another name now: {expected}"
+    expected = f"{re.escape(name)}.* was renamed: {expected}"
     with pytest.raises(RulesError, match=f"^{expected}"):
         load_settings(None, {"method": method, name: value})
     section, _, inner = name.partition(".")

@@ -213,7 +213,7 @@ def test_known_to_openspiel_by_name() -> None:
 
 
 def test_what_is_not_tiny_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(RulesError, match="take a smaller pack"):
+    with pytest.raises(RulesError, match="choose a smaller pack"):
         tree_of(game_of("oh_hell", 5))
     with pytest.raises(RulesError, match=r"[\d,]+ deals have too many courses"):
         nash_conv(Lowest(0), "oh_hell", 1)

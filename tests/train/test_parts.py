@@ -253,7 +253,7 @@ def test_players_that_changed_end_a_run(tmp_path: Path, monkeypatch: pytest.Monk
     assert json.loads((ppo.path / PLAYERS).read_text()).keys() == {named}
     CounterfactualAgent(corrected(2)).save(other)
     for run in (ppo, rest, rounds, student):
-        with pytest.raises(CheckpointError, match=r"is another player now.*begin the run anew"):
+        with pytest.raises(CheckpointError, match=r"is not the same player.*start the run again"):
             train_run(run, quiet=True)  # type: ignore[operator]
     CounterfactualAgent(corrected(1)).save(other)
     train_run(rest, quiet=True)

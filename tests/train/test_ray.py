@@ -271,7 +271,7 @@ def test_our_own_ray_is_for_this_machine_alone_and_leaves_nothing() -> None:
 def test_a_ray_in_use_is_left_alone() -> None:
     ray = pytest.importorskip("ray")
     with ray_executor._own_ray(ray, 1):
-        with pytest.raises(OhHellError, match="uses Ray already"):
+        with pytest.raises(OhHellError, match="already uses Ray"):
             play()
         assert ray.is_initialized()
 

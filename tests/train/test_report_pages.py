@@ -237,14 +237,14 @@ def test_verdict_heeds_the_number_of_comparisons(hostile: Results) -> None:
     data["comparisons"][1] |= {"inside_noise": False, "p_holm": 0.01}
     data["comparisons"][2] |= {"inside_noise": True, "p_holm": 1.0}
     verdicts = sorted(row[-1].text for row in comparisons(data).rows)
-    assert verdicts == ["inside the noise", "not settled among so many", "settled"]
+    assert verdicts == ["inside the noise", "not settled among this many", "settled"]
 
 
 def test_a_disqualified_winner_is_named_as_such_at_once(hostile: Results) -> None:
     data = json.loads(json.dumps(hostile.to_dict()))
     assert "disqualified" not in verdict(data)
     data["entrants"][ranking(data)[0]]["disqualified"] = True
-    assert "but was disqualified: random moves were made in its place" in verdict(data)
+    assert "but was disqualified: random moves replaced its answers" in verdict(data)
 
 
 def test_games_have_wins_first_and_settlements_and_intervals_for_any_time(games: Results) -> None:
@@ -265,7 +265,7 @@ def test_faults_stand_where_one_looks() -> None:
     text = page_of(results, samples=False)
     assert f'class="alarm">{faults:,}' in text
     assert (
-        text.index("Beware")
+        text.index("Warnings")
         < text.index(f"shy was disqualified: {faults} faults")
         < text.index("<main>")
     )
@@ -384,23 +384,21 @@ def test_game_of_a_player_that_changes_its_mind_is_not_shown(tmp_path: Path) -> 
     samples = sample_games(results)
     wrong = [each for each in samples if each.record is None]
     assert wrong
-    assert all(
-        "a player answers by the clock, or keeps something in mind" in s.caption for s in wrong
-    )
+    assert all("a player depends on the clock, or on earlier decisions" in s.caption for s in wrong)
     old = tmp_path / "games" / f"{wrong[0].slug}.json"
     old.parent.mkdir()
     old.write_text("of an earlier report")
     written = write_pages(results, tmp_path)
     assert not {f"{each.slug}.json" for each in wrong} & {path.name for path in written}
     assert not old.exists()
-    assert "a player answers by the clock" in written[0].read_text(encoding="utf-8")
+    assert "a player depends on the clock" in written[0].read_text(encoding="utf-8")
 
 
 def test_disqualified_player_is_named_as_the_reason() -> None:
     results = played(entrants=[("shy", RaisesSometimes()), "heuristic"], deals=30)
     wrong = [each.caption for each in sample_games(results) if each.record is None]
     assert wrong
-    assert all("a player was disqualified on the way" in caption for caption in wrong)
+    assert all("a player was disqualified during play" in caption for caption in wrong)
 
 
 @pytest.mark.parametrize(

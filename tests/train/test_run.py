@@ -174,7 +174,7 @@ def test_a_finished_run_is_left_as_it_is(finished: PpoRun) -> None:
 def test_a_broken_state_is_refused(finished: PpoRun, tmp_path: Path) -> None:
     copy = PpoRun(Path(shutil.copytree(finished.path, tmp_path / "copy")))
     (copy.path / STATE).write_bytes((copy.path / STATE).read_bytes()[:1000])
-    with pytest.raises(CheckpointError, match=r"is damaged .*begin the run anew"):
+    with pytest.raises(CheckpointError, match=r"is damaged .*start the run again"):
         train_run(copy, quiet=True)
 
 

@@ -337,7 +337,7 @@ def test_a_damaged_state_is_named_with_the_remedy(
     half: PpoRun, damage: Callable[[Path], Any]
 ) -> None:
     damage(half.path / STATE)
-    with pytest.raises(CheckpointError, match=rf"{STATE}: .*; begin the run anew"):
+    with pytest.raises(CheckpointError, match=rf"{STATE}: .*; start the run again"):
         train_run(half, quiet=True)
 
 
@@ -520,7 +520,7 @@ def test_rollouts_without_a_free_decision_change_nothing_and_are_told(
     train_run(run)
     counters = run.counters()
     assert counters.finished and counters.decisions == 1024
-    assert capsys.readouterr().out.count("held none to learn from") == 1
+    assert capsys.readouterr().out.count("held no decision to learn from") == 1
     table = rows(run)
     assert {row["decisions_in_loss"] for row in table} == {"0"}
     assert "nan" not in (run.path / METRICS).read_text()

@@ -133,7 +133,7 @@ def test_a_run_keeps_what_it_began_as(
 def test_what_does_not_fit_is_told_before_anything_is_written(folder: Path, tmp_path: Path) -> None:
     for changes, message in (
         ({"network": {"hidden": [8]}}, r"hidden layers of \[16\].*set network.hidden"),
-        ({"players": 3}, "not what the tables of this run show"),
+        ({"players": 3}, "does not fit the tables of this run"),
         ({"start": str(tmp_path / "nothing")}, "checkpoint is a folder"),
     ):
         with pytest.raises(CheckpointError, match=message):

@@ -243,7 +243,7 @@ def test_a_player_with_act_alone_takes_part() -> None:
     ("entrants", "what"),
     [
         (["random"], "a list of 2 to 1000 entrants"),
-        ("random", "entrants: a list of players is wanted, got 'random'"),
+        ("random", "entrants: must be a list of players, got 'random'"),
         (["random", "heuristc"], "did you mean 'heuristic'"),
         (["random", "random"], "two entrants are called 'random'; .* second=random"),
         (["a|b=random", "random"], "unknown player"),
@@ -335,7 +335,7 @@ def test_files_of_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_a_folder_that_cannot_be_is_found_before_the_cards_are_dealt(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(OhHellError, match="results cannot be written there"):
+    with pytest.raises(OhHellError, match="cannot write results there"):
         out = tmp_path / "file" / "results"
         cli_run(TournamentConfig(entrants=["random", "heuristic"], out=out))
 

@@ -228,10 +228,10 @@ def test_mistakes_are_one_line(words: list[str], what: str, wrong: Callable[...,
         ("entrantz: [random]", "did you mean 'entrants'"),
         ("stop: .nan", "stop"),
         ("stop: .inf", "stop"),
-        ("stop: false", "stop: a number is wanted, got False"),
-        ("stop: true", "a number is wanted"),
-        ("deals: true", "a number is wanted"),
-        ("workers: true", "a number is wanted"),
+        ("stop: false", "stop: must be a number, got False"),
+        ("stop: true", "must be a number"),
+        ("deals: true", "must be a number"),
+        ("workers: true", "must be a number"),
         ("deals: 1.5", "deals"),
         ("deals: 0", "deals"),
         ("unit: 0", "unit"),
@@ -239,12 +239,12 @@ def test_mistakes_are_one_line(words: list[str], what: str, wrong: Callable[...,
         ("rules: {players: 3, bogus: 1}", "unknown setting 'bogus'"),
         ("rules: [a]", "rules"),
         ("anchor: 5", "anchor"),
-        ("anchor: nobody", "none of the entrants"),
+        ("anchor: nobody", "is not an entrant"),
         ("address: x", "executor 'ray'"),
         ("hand_size: 3\nepisode: game", "whole games"),
         ("out: 5", "out"),
-        ("out: ''", "the name of a folder is wanted"),
-        ('out: "a\\0b"', "no name that a folder can have"),
+        ("out: ''", "must be the name of a folder"),
+        ('out: "a\\0b"', "cannot be the name of a folder"),
         ("a: &a [*a]", "unknown setting 'a'"),
         ("- a", "settings by name"),
         ("{", "flow node"),
@@ -430,7 +430,7 @@ def test_a_cut_store_is_one_line_with_the_remedy(
     (tmp_path / STORE).write_bytes(content[: int(share * len(content))])
     said = wrong(*STORED, out=tmp_path)
     assert STORE in said
-    assert "begin anew with --fresh, which keeps it under another name" in said
+    assert "start again with --fresh, which keeps it under another name" in said
 
 
 @pytest.mark.parametrize("seed", range(15))
@@ -464,7 +464,7 @@ def test_something_else_in_the_place_of_a_file(
 
 
 def test_a_store_in_no_folder_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(OhHellError, match="no store can be kept there"):
+    with pytest.raises(OhHellError, match="cannot keep a store there"):
         run_tournament(
             PLAYERS, rules="oh_hell", deals=2, seed=1, store=tmp_path / "nowhere" / "t.sqlite"
         )

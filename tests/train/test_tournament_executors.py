@@ -342,7 +342,7 @@ def test_ctrl_c_ends_everything_and_keeps_what_was_played(tmp_path: Path, worker
         os.killpg(child.pid, signal.SIGINT)
         out, errors = child.communicate(timeout=30)
         assert child.returncode == 130
-        assert "the same command goes on" in out
+        assert "the same command continues" in out
         assert "Traceback" not in out + errors
         assert stored(tmp_path)
         deadline = time.monotonic() + 10

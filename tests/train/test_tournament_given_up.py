@@ -281,7 +281,7 @@ def test_the_command_says_it_in_two_lines_with_the_time_that_is_left(
         assert len(first) <= len(given_up) == 1
         for line in (*first, *given_up):
             assert "RuntimeError: no idea" in line
-            assert re.search(r"(about \d+ \w+ left|the time left is not known yet)$", line)
+            assert re.search(r"(about \d+ \w+ left|time left not known yet)$", line)
     settings = settings.model_copy(update={"out": tmp_path / "silent"})
     cli_run(settings, show_progress=False)
     assert "given up: it" not in capsys.readouterr().out

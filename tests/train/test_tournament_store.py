@@ -250,7 +250,7 @@ def test_a_file_that_is_no_store(tmp_path: Path) -> None:
     other.close()
     with pytest.raises(OhHellError, match="no store of a tournament"):
         play(tmp_path / "other.sqlite")
-    with pytest.raises(OhHellError, match="no store of a tournament is here"):
+    with pytest.raises(OhHellError, match="no store of a tournament here"):
         open_store(tmp_path / "nowhere")
 
 
@@ -361,7 +361,8 @@ def test_ctrl_c_is_one_line_and_keeps_what_was_played(
         patch.setattr(runner_module, "play_inline", interrupted)
         with pytest.raises(KeyboardInterrupt):
             cli_run(SMALL.model_copy(update={"out": tmp_path}), show_progress=False)
-    said = f"stopped after 15 of 30 tables; they are kept in {tmp_path}, the same command goes on\n"
+    kept = f"they are kept in {tmp_path}, and the same command continues"
+    said = f"stopped after 15 of 30 tables; {kept}\n"
     assert capsys.readouterr().out == said
     with open_store(tmp_path) as kept:
         assert len(kept.units()) == 1

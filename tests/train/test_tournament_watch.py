@@ -211,7 +211,7 @@ def test_the_end_of_the_command_is_the_end_of_a_player_that_hangs(
         assert child.returncode == status
         assert "Traceback" not in errors
         if number == signal.SIGINT:
-            assert "the same command goes on" in out
+            assert "the same command continues" in out
             assert "was asked" not in errors
         assert gone(int((tmp_path / "hangs").read_text()))
         deadline = time.monotonic() + 10

@@ -73,7 +73,7 @@ def test_fit_and_resume(capsys: Output) -> None:
     assert "The player: runs/smoke-plump/best" in capsys.readouterr().out
     assert "is there already" in mistake(capsys, *args)
     assert cli.main(["resume", "runs/smoke-plump"]) == 0
-    assert "this run is finished" in capsys.readouterr().out
+    assert "the run is finished" in capsys.readouterr().out
     assert cli.main([*args, "--force", "--out", "runs/smoke-plump"]) == 0
     assert sorted(path.name for path in Path("runs").iterdir()) == [
         "smoke-plump",
@@ -89,7 +89,7 @@ def test_quick_trains_and_plays_a_tournament(capsys: Output) -> None:
     assert "after 4,096 decisions" in capsys.readouterr().out
 
     assert cli.main(args) == 0
-    assert "is trained already" in capsys.readouterr().out
+    assert "is already trained" in capsys.readouterr().out
     assert cli.main([*args, "--players", "3"]) == 0
     assert "other settings is kept in runs/quick-kachuful/ppo.old-1" in capsys.readouterr().out
     results = json.loads(Path("runs/quick-kachuful/tournament/results.json").read_text())
@@ -105,7 +105,7 @@ def test_quick_trains_several_players(capsys: Output) -> None:
     results = json.loads(Path("runs/quick-kachuful/tournament/results.json").read_text())
     assert set(results["entrants"]) == {"ppo", "counterfactual", "random", "heuristic"}
     assert cli.main([*args, "--set", "rollout_laps=7"]) == 0
-    assert capsys.readouterr().out.count("is trained already") == 2
+    assert capsys.readouterr().out.count("is already trained") == 2
 
 
 def test_the_module_runs_and_ends_with_a_status() -> None:

@@ -1,6 +1,6 @@
-"""How plots look: colours, axes, and the few forms that all of them are made of.
+"""The look of all plots: colours, axes and basic shapes.
 
-Knows nothing of bids or tournaments, and imports nothing of ours.
+The module knows nothing about bids or tournaments, and imports nothing else of the project.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 FEW = 30
-"""A value of fewer cases is left out, or drawn hollow where it is not."""
+"""Values of fewer cases are left out, or drawn hollow."""
 OFF_BY = ("3 or more under", "2 under", "1 under", "made", "1 over", "2 over", "3 or more over")
-"""Parts of a bar that says how far the tricks were from the bid."""
+"""The parts of a bar of tricks won less bid."""
 MADE = OFF_BY.index("made")
-# Okabe and Ito's colours, which the colour-blind tell apart, too; the marks differ as well.
+# Okabe and Ito's colours remain distinct with colour blindness; the markers differ as well.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 MARKS = "osD^vPX"
 OFF_COLOURS = ("#08306b", "#2f79b5", "#9ecae1", "#4d9221", "#fdbe85", "#e6692b", "#8c2d04")
@@ -28,7 +28,7 @@ INK, SOFT, PAPER = "#111111", "#666666", "#ffffff"
 _SHOWN_SHARE = 0.08
 
 Ends = tuple[float, float]
-"""Of a 95 % interval."""
+"""The ends of a 95 % interval."""
 
 
 class Point(NamedTuple):
@@ -37,27 +37,27 @@ class Point(NamedTuple):
     x: float
     y: float
     cases: int
-    """How many it is the mean of."""
+    """The number of cases behind the mean."""
     ends: Ends | None = None
 
 
 class Row(NamedTuple):
-    """One value with its interval, on a line of its own."""
+    """One value with its interval, in a row of its own."""
 
     name: str
     value: float
     ends: Ends | None
     text: str
-    """Said at its right."""
+    """The text at its right."""
 
 
 def axes_or_new(ax: Axes | None, width: float = 5.2, height: float = 3.6) -> Axes:
-    """Returns the axes to draw on: those given, or those of a new figure.
+    """Returns the given axes, or the axes of a new figure.
 
     Args:
         ax: Axes, or None.
-        width: Of the figure, in inches.
-        height: Of the figure, in inches.
+        width: Width of the new figure, in inches.
+        height: Height of the new figure, in inches.
     """
     if ax is not None:
         return ax
@@ -67,40 +67,40 @@ def axes_or_new(ax: Axes | None, width: float = 5.2, height: float = 3.6) -> Axe
 
 
 def bare(axes: Axes) -> None:
-    """Takes the frame at the top and at the right away."""
+    """Removes the frame at the top and at the right."""
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     axes.tick_params(length=2.5)
 
 
 def tidy(axes: Axes, grid: Any = "both") -> None:
-    """Gives axes the look of all plots: a faint grid, no frame."""
+    """Gives axes the look of all plots: a faint grid and no frame."""
     bare(axes)
     axes.set_axisbelow(True)
     axes.grid(axis=grid, linewidth=0.6, alpha=0.4)
 
 
 def percent(axis: Any) -> None:
-    """Writes the shares of an axis as per cent."""
+    """Formats the shares on an axis as percentages."""
     from matplotlib.ticker import PercentFormatter
 
     axis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
 
 
 def whole_numbers(axes: Axes) -> None:
-    """Marks whole numbers on the lower axis, and nothing between them."""
+    """Puts ticks of the lower axis only at whole numbers."""
     from matplotlib.ticker import MaxNLocator
 
-    # it would rather have two marks than whole numbers, where there is one hand size for instance
+    # Matplotlib prefers two ticks to whole numbers, for example with a single hand size
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
 def thousands(axes: Axes, whole: bool = False) -> None:
-    """Writes large numbers on the lower axis with commas, and few of them.
+    """Puts few ticks on the lower axis, and commas into large numbers.
 
     Args:
         axes: The axes.
-        whole: Whether there is nothing between whole numbers.
+        whole: Whether all values are whole numbers.
     """
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
@@ -110,25 +110,25 @@ def thousands(axes: Axes, whole: bool = False) -> None:
 
 
 def as_written(texts: Sequence[Text]) -> None:
-    """Keeps Matplotlib from reading mathematics into the names of players."""
+    """Stops Matplotlib from reading mathematics into the names of players."""
     for text in texts:
         text.set_parse_math(False)
 
 
 def legend(axes: Axes, **where: Any) -> None:
-    """Writes what the lines are, names as they stand."""
+    """Adds a legend with names exactly as written."""
     as_written(axes.legend(frameon=False, **where).get_texts())
 
 
 def common(points: Sequence[Point]) -> list[Point]:
-    """Returns the values of enough cases, or all if none has enough."""
+    """Returns the values with enough cases, or all values if none has enough."""
     return [point for point in points if point.cases >= FEW] or list(points)
 
 
 def with_gaps(points: Sequence[Point]) -> list[Point]:
-    """Returns the values of ``common``, and NaN for those left out between them.
+    """Returns the values of ``common``, with NaN in place of those left out between them.
 
-    So a line does not run on where nothing is shown.
+    The line then has a gap there.
     """
     kept = common(points)
     ends = (kept[0].x, kept[-1].x) if kept else (0.0, 0.0)
@@ -145,16 +145,16 @@ def draw_line(
     label: str = "",
     paper: str = PAPER,
 ) -> None:
-    """Draws values with their intervals; those of fewer than ``FEW`` cases are hollow.
+    """Draws values with their intervals; values of fewer than ``FEW`` cases are hollow.
 
     Args:
-        axes: Where.
+        axes: The axes.
         points: The values, in order; NaN is a gap in the line.
-        colour: Of all.
-        mark: Of the values.
-        dash: Style of the line between them; "" for none.
-        label: For the legend; empty: none.
-        paper: Colour inside of hollow marks.
+        colour: Colour of line, marks and intervals.
+        mark: Marker of the values.
+        dash: Style of the line between them; "" for no line.
+        label: Text for the legend; empty for none.
+        paper: Colour inside hollow marks.
     """
     xs, ys = [point.x for point in points], [point.y for point in points]
     axes.errorbar(
@@ -186,7 +186,7 @@ def draw_line(
 
 
 def _distances(points: Sequence[Point]) -> Any:
-    """Returns the lengths of the bars below and above; None where no value has an interval."""
+    """Returns the lengths of the bars below and above, or None if no value has an interval."""
     if all(point.ends is None for point in points):
         return None
     ends = np.array([point.ends or (np.nan, np.nan) for point in points])
@@ -195,7 +195,7 @@ def _distances(points: Sequence[Point]) -> Any:
 
 
 def lay_out_rows(axes: Axes, names: Sequence[str], ink: str = INK) -> None:
-    """Gives axes one line for each name from the top, the names on their left."""
+    """Gives axes one row for each name from the top, with the names on the left."""
     bare(axes)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_yticks(range(len(names)), names)
@@ -208,7 +208,7 @@ def lay_out_rows(axes: Axes, names: Sequence[str], ink: str = INK) -> None:
 def draw_rows(
     axes: Axes, rows: Sequence[Row], colour: str = COLOURS[0], ink: str = INK, soft: str = SOFT
 ) -> None:
-    """Draws values with their intervals, one line each; see ``lay_out_rows``."""
+    """Draws values with their intervals, one row each; see ``lay_out_rows``."""
     axes.axvline(0.0, color=soft, linewidth=0.8, zorder=1)
     for place, row in enumerate(rows):
         if row.ends is not None:
@@ -228,14 +228,14 @@ def draw_parts(
     colours: Sequence[str] = OFF_COLOURS,
     paper: str = PAPER,
 ) -> None:
-    """Draws bars that are divided by how far the tricks were from the bid.
+    """Draws bars divided by tricks won less bid.
 
     Args:
-        axes: Where.
-        places: Of the bars.
+        axes: The axes.
+        places: Positions of the bars.
         shares: (bars, ``OFF_BY``).
-        sideways: Whether the bars lie.
-        colours: Of the parts.
+        sideways: Whether the bars are horizontal.
+        colours: Colours of the parts.
         paper: Colour between the parts, and of the text in them.
     """
     parts = np.asarray(shares, dtype=np.float64)
@@ -256,7 +256,7 @@ def draw_parts(
 
 
 def off_shares(off_by: Mapping[str, float]) -> list[float]:
-    """Returns the shares of ``OFF_BY``, from those by number of tricks over (under: below 0)."""
+    """Returns the shares of ``OFF_BY`` from shares by tricks won less bid."""
     shares = [0.0] * len(OFF_BY)
     for key, part in off_by.items():
         shares[MADE + max(-MADE, min(MADE, int(key)))] += part

@@ -1,4 +1,4 @@
-"""The commands that train; what they do is in the modules that they call."""
+"""The training commands; the modules that they call do the work."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ohhell_train.settings import RunSettings, TableKind, TableSettings
 
 RECIPES = Path(__file__).parent / "recipes"
 QUICK = (RECIPES / "quick.yaml", RECIPES / "quick_ppo.yaml")
-"""What ``make train`` trains."""
+"""The recipes of ``make train``."""
 
 VariantOption = Annotated[
     str | None, typer.Option(metavar="NAME|FILE.yaml", help="The rules to train for.")
@@ -33,25 +33,29 @@ PlayersOption = Annotated[int | None, typer.Option(help="Number of players, 2 to
 SeedOption = Annotated[int | None, typer.Option(help="Seed of the training.")]
 ChangesOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a setting: ppo.n_epochs=2."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a setting, such as ppo.n_epochs=2."),
 ]
 DealsOption = Annotated[int, typer.Option(help="Duplicate deals of the tournament.")]
 
 
 def fit(
     config: Annotated[
-        Path | None, typer.Option("--config", help="Settings, as a YAML file; else the defaults.")
+        Path | None,
+        typer.Option("--config", help="YAML file with settings; if left out: the defaults."),
     ] = None,
     variant: VariantOption = None,
     players: PlayersOption = None,
-    out: Annotated[Path | None, typer.Option(help="Folder of the run: runs/NAME-VARIANT.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the run; if left out: runs/NAME-VARIANT.")
+    ] = None,
     seed: SeedOption = None,
     changes: ChangesOption = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Begin anew; an old folder is kept beside it.")
+        bool,
+        typer.Option("--force", help="Start again; the old folder is kept under another name."),
     ] = False,
 ) -> None:
-    """Trains a player by self-play or from a teacher's games, in the way that the settings name."""
+    """Trains a player with the method that the settings choose."""
     settings = _settings(config, variant, players, seed, changes)
     name = settings.method if config is None else config.stem
     if isinstance(settings, TableSettings):
@@ -62,10 +66,10 @@ def fit(
 def resume(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the run.")],
 ) -> None:
-    """Goes on with a run that was interrupted, from where its state was last saved."""
+    """Continues an interrupted run from its last saved state."""
     run = open_run(folder)
     if run.finished():
-        print(f"{folder}: this run is finished")
+        print(f"{folder}: the run is finished")
     _train(run)
 
 
@@ -74,19 +78,22 @@ def quick(
     players: PlayersOption = None,
     config: Annotated[
         list[Path] | None,
-        typer.Option("--config", help="Settings of a player, as a YAML file; several times."),
+        typer.Option("--config", help="YAML file with settings; repeat for each player."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder: runs/quick-VARIANT.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder; if left out: runs/quick-VARIANT.")
+    ] = None,
     seed: SeedOption = None,
     changes: ChangesOption = None,
     deals: DealsOption = 1000,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Begin anew; an old folder is kept beside it.")
+        bool,
+        typer.Option("--fresh", help="Start again; the old folder is kept under another name."),
     ] = False,
 ) -> None:
-    """Trains for a few minutes, then plays a tournament of the results and the baselines."""
+    """Trains for a few minutes, then plays a tournament of the new players and the baselines."""
     if deals < 2:
-        raise RulesError(f"--deals: two or more are wanted, got {deals}")
+        raise RulesError(f"--deals: must be at least 2, got {deals}")
     players_settings = _all_settings(config or list(QUICK), variant, players, seed, changes)
     for settings in players_settings:
         check_run(settings)
@@ -119,7 +126,8 @@ def _all_settings(
 ) -> list[RunSettings]:
     """Returns the settings of several players.
 
-    A change is made to those that have the setting; one that none has goes to all, to be told.
+    A change applies to the players that have the setting. A change that fits none goes to all, so
+    that it is reported.
     """
     plain = [_settings(file, variant, players, seed, None) for file in files]
     known = [settings.setting_names() for settings in plain]
@@ -156,34 +164,34 @@ def _label(settings: RunSettings) -> str:
 
 
 def _begin_or_go_on(path: Path, settings: RunSettings, fresh: bool) -> Run:
-    """Returns the run of a folder if it has the same settings, else begins one there."""
+    """Returns the run of a folder if it has the same settings; otherwise begins a new one there."""
     if not path.exists() or is_free(path):
         return begin_run(path, settings)
     run = open_run(path)
     if fresh or run.config() != settings.resolved():
-        why = "" if fresh else ", which has other settings"
+        why = "" if fresh else ", which has other settings,"
         print(f"The old run{why} is kept in {run.set_aside()}")
         return begin_run(path, settings)
     if run.finished():
-        print(f"{path} is trained already; --fresh trains it anew")
+        print(f"{path} is already trained; use --fresh to train it again")
     elif done := run.done():
-        print(f"{path}: goes on after {done}")
+        print(f"{path}: continues after {done}")
     return run
 
 
 def _train(run: Run) -> None:
-    """Trains a run and reports; says how to go on where it is stopped."""
+    """Trains a run and reports it; if the run is stopped, prints how to continue."""
     try:
         train_run(run)
     except KeyboardInterrupt:
-        print(f"stopped; {run.done() or 'nothing'} kept: ohhell resume {run.path}")
+        print(f"stopped; {run.done() or 'nothing'} kept; to continue: ohhell resume {run.path}")
         note_said()
         raise
     print(f"{run.summary()}. The player: {run.result()}")
 
 
 def _compare(entrants: list[str], kind: TableKind, deals: int, out: Path) -> None:
-    """Plays the tournament of a run; one of other entrants or versions there makes room."""
+    """Plays the tournament of a run; a stored one of other entrants or versions is set aside."""
     from ohhell_train.tournament import TournamentConfig, cli_run
     from ohhell_train.tournament.store import OtherTournamentError
 

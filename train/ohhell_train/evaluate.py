@@ -1,4 +1,4 @@
-"""Progress during a run: the newest player against a field, on duplicate deals."""
+"""Measures progress during a run: the newest player against a field, on duplicate deals."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from ohhell_train.tournament.tables import Deals, play_pairing
 
 @dataclass(frozen=True)
 class Difference:
-    """Points a deal of one player over a field of others, with its 95 % interval."""
+    """One player's points a deal over a field, with the 95 % interval."""
 
     mean: float
     low: float
     high: float
     fault: str = ""
-    """The first mistake of one of the players; random moves were played in place of mistakes."""
+    """The first mistake of a player; a random move replaced each mistake."""
     by_field: bool = False
-    """Whether the field made it, and the player none."""
+    """Whether only the field made mistakes."""
 
     def __str__(self) -> str:
         return f"{self.mean:+.2f} ±{(self.high - self.low) / 2:.2f}"
@@ -37,15 +37,15 @@ class Difference:
 def measure(
     player: Agent, field: Agent, rules: Rules, deals: int, seed: int, hand_size: int | None = None
 ) -> Difference:
-    """Plays a player against a field as a tournament does: each deal once in every seat.
+    """Plays a player against a field as in a tournament: each deal once in every seat.
 
     Args:
         player: The player.
         field: The player in all other seats.
         rules: The rules.
-        deals: How many deals, two or more.
-        seed: Seed of the deals and of all chance.
-        hand_size: The only hand size; None: drawn from the schedule.
+        deals: Number of deals, at least 2.
+        seed: Seed of the deals and all random choices.
+        hand_size: The only hand size; None draws it from the schedule.
     """
     one, others = make_entrants([("newest", player), ("field", field)], rules, seed)
     blocks = play_pairing(Deals(rules, seed, hand_size), one, others, 0, deals)
@@ -66,14 +66,14 @@ def measure_fields(
     deals: int,
     field_of: Callable[[str], Agent | None],
 ) -> dict[str, Difference]:
-    """Plays a player against each field that a run is measured against.
+    """Plays a player against every field of a run's measurements.
 
     Args:
         player: The player.
-        report: The fields, the seed, and the deals against fields that are asked one by one.
-        kinds: The tables; a difference is the mean over them.
-        deals: How many deals at each kind of table.
-        field_of: Makes the player of a field from its name; None: it is left out.
+        report: The fields, the seed, and the number of deals for slow players.
+        kinds: The tables; each difference is the mean over them.
+        deals: Number of deals at each kind of table.
+        field_of: Returns the player of a field by name; None leaves the field out.
 
     Returns:
         The differences by field.
@@ -95,20 +95,20 @@ def measure_fields(
 
 
 def check_fields(names: Sequence[str], tables: Sequence[Rules], seed: int) -> None:
-    """Checks that there are the players to be measured against, and that they can sit down.
+    """Checks that the fields of the measurements exist and can play.
 
     Args:
-        names: What ``ohhell_agents.make`` makes them from.
-        tables: The rules of all tables that they are to play at.
-        seed: Of their chance.
+        names: Players that ``ohhell_agents.make`` accepts.
+        tables: The rules of all tables at which they are to play.
+        seed: Seed of their random choices.
 
     Raises:
-        RulesError: One is not found, or cannot play under the rules.
+        RulesError: A player does not exist, or cannot play under the rules.
     """
     for name in names:
         try:
             with ohhell_agents.make(name, seed) as field, warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # they come again when it plays
+                warnings.simplefilter("ignore")  # they are raised again when it plays
                 for rules in tables:
                     begin_entrant(name, field, rules)
         except OhHellError as error:
@@ -116,23 +116,23 @@ def check_fields(names: Sequence[str], tables: Sequence[Rules], seed: int) -> No
 
 
 def warn_of_faults(field: str, found: Difference) -> None:
-    """Warns where a measurement is none of the players that it names.
+    """Warns if mistakes distorted a measurement.
 
     Args:
         field: The name of the field.
-        found: What was measured.
+        found: The measurement.
     """
     if found.fault:
         warnings.warn(
-            f"points over {shown(field)} are not what they seem: "
-            f"{'the field' if found.by_field else 'the newest player'} made mistakes, in whose "
-            f"place random moves were played; the first: {found.fault[:200]}",
+            f"points over {shown(field)} are not reliable: "
+            f"{'the field' if found.by_field else 'the newest player'} made mistakes, and random "
+            f"moves replaced them; the first mistake: {found.fault[:200]}",
             stacklevel=3,
         )
 
 
 def averaged(found: Sequence[Difference]) -> Difference:
-    """Returns the mean of measurements on different deals, each counted alike."""
+    """Returns the mean of measurements on different deals, with equal weights."""
     mean = sum(each.mean for each in found) / len(found)
     half = math.sqrt(sum((each.high - each.low) ** 2 for each in found)) / 2 / len(found)
     if len(found) == 1:

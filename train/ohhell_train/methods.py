@@ -1,7 +1,6 @@
-"""The ways to train, by the name that settings give in ``method``.
+"""The training methods, by their name in the setting ``method``.
 
-A new way is a folder with its settings, what it keeps (``RunFolder``) and what it does
-(``Trainer``), and one line in ``METHODS``.
+A new method needs its settings, a ``RunFolder``, a ``Trainer``, and one line in ``METHODS``.
 """
 
 from __future__ import annotations
@@ -19,14 +18,17 @@ Run = RunFolder[Any]
 
 
 class Method(NamedTuple):
-    """A way to train, as "module:class"; loaded when it is asked for, since not all need torch."""
+    """The classes of a training method, as "module:class".
+
+    They are loaded on first use, because not every method needs torch.
+    """
 
     config: str
     """Its settings, a ``RunSettings``."""
     run_folder: str
-    """What it keeps, a ``RunFolder``."""
+    """Its files, a ``RunFolder``."""
     run_trainer: str
-    """What it does, a ``Trainer``."""
+    """Its training loop, a ``Trainer``."""
 
     @property
     def settings(self) -> type[RunSettings]:
@@ -61,18 +63,18 @@ METHODS: dict[str, Method] = {
     ),
 }
 USUAL = "counterfactual"
-"""The method of settings without a file that name none."""
+"""The method if there is no settings file and no other setting names one."""
 
 
 def load_settings(path: Path | None, changes: Mapping[str, Any]) -> RunSettings:
-    """Returns the settings of a YAML file, with changes, of whichever way to train it names.
+    """Returns the settings of a YAML file, with changes, for the training method that it names.
 
     Args:
-        path: The file; None: the defaults.
-        changes: By setting, dotted where it stands in a section.
+        path: The file; None uses the defaults.
+        changes: Settings by dotted name, such as ``{"ppo.n_epochs": 2}``.
 
     Raises:
-        RulesError: As for ``Settings.load``, or there is no such way to train.
+        RulesError: The method is unknown, or see ``Settings.load``.
     """
     usual = USUAL if path is None else read_settings_file(path).get("method", "ppo")
     name = changes.get("method", usual)
@@ -83,10 +85,10 @@ def load_settings(path: Path | None, changes: Mapping[str, Any]) -> RunSettings:
 
 
 def check_run(config: RunSettings) -> None:
-    """Checks settings, as far as that can be done without a run.
+    """Checks settings as far as possible without a run.
 
     Raises:
-        OhHellError: They cannot be played, or one of the players is not found.
+        OhHellError: The settings cannot be played, or a player does not exist.
     """
     _load(METHODS[config.method].run_trainer).check(config)
 
@@ -96,11 +98,11 @@ def begin_run(path: Path, config: RunSettings, force: bool = False) -> Run:
 
     Args:
         path: The folder.
-        config: The settings; they say how it trains.
-        force: Move aside what is there first.
+        config: The settings, including the training method.
+        force: Move the folder's present content aside first.
 
     Raises:
-        OhHellError: The settings cannot be played, or the folder is taken; nothing is written.
+        OhHellError: The settings cannot be played, or the folder is not empty; nothing is written.
         InUseError: Another process trains in the folder.
     """
     check_run(config)
@@ -111,24 +113,24 @@ def open_run(path: Path) -> Run:
     """Returns the run of a folder.
 
     Raises:
-        RulesError: There is none, or its settings are none of this version.
+        RulesError: The folder holds no run, or its settings do not fit this version.
     """
     if not (path / CONFIG).is_file():
         raise RulesError(f"{path}: no training run here ({CONFIG} is missing)")
     if not read_settings_file(path / CONFIG):
-        raise RulesError(f"{path / CONFIG}: is empty: it is damaged, put back what was there")
+        raise RulesError(f"{path / CONFIG} is empty: it is damaged, restore it from a copy")
     return METHODS[load_settings(path / CONFIG, {}).method].folder.open(path)
 
 
 def train_run(run: Run, quiet: bool = False) -> None:
-    """Trains a run, new or interrupted, to its end; does nothing if it is finished.
+    """Trains a new or interrupted run to its end; does nothing if it is finished.
 
     Args:
         run: The run.
         quiet: Show nothing.
 
     Raises:
-        OhHellError: As for ``ohhell_train.runs.trainer.train``.
+        OhHellError: See ``ohhell_train.runs.trainer.train``.
     """
     from ohhell_train.runs.trainer import train  # needs torch, which settings alone do not
 

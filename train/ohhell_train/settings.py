@@ -1,7 +1,7 @@
-"""Settings in YAML files: typed, checked, each mistake reported in one line.
+"""Settings in YAML files: typed, checked, all mistakes reported in one line.
 
-``Settings`` is the base of them all. Below it are the settings that every way to train has: the
-tables, who else sits there, and how progress is measured.
+``Settings`` is the base class. The classes after it are shared by the training methods: the tables,
+the opponents, and the measurement of progress.
 """
 
 from __future__ import annotations
@@ -33,31 +33,31 @@ from ohhell_env.rules.variants import variants
 from ohhell_env.rules.yaml_text import read_yaml
 
 PAST = "past"
-"""Name of a run's own earlier selves, among opponents and among the fields of measurements."""
+"""The name of a run's own earlier versions, as opponents and as fields of measurements."""
 MOST_DECISIONS = 10**12
-"""Of a run: a year of it on a fast machine."""
+"""The most decisions of a run: about a year on a fast machine."""
 PlayerName = Annotated[str, Field(min_length=1)]
-"""What ``ohhell_agents.make`` makes a player from."""
+"""A player, as a spec that ``ohhell_agents.make`` accepts."""
 Share = Annotated[float, Field(ge=0, le=1)]
 _OURS = "Value error, "
-"""What Pydantic writes before the messages of our own validators."""
+"""Pydantic's prefix for the messages of our own validators."""
 
 
 class Settings(BaseModel):
-    """Base of all settings; a docstring below a field describes it."""
+    """The base of all settings; the docstring below a field describes it."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False
     )
     renamed: ClassVar[dict[str, str]] = {}
-    """Settings that have another name now, by the old one, dotted; ``name=value`` is one of the
-    values that a setting had."""
+    """New names of renamed settings, by dotted old name; ``name=value`` stands for a value that
+    was renamed."""
 
     @model_validator(mode="before")
     @classmethod
     def _keep_defaults_of_groups(cls, values: Any) -> Any:
-        # One class of settings serves several ways to train, each with its own defaults: what a
-        # file leaves out of a group is taken from the group as it stands here.
+        # Several training methods share one class of settings, each with its own defaults, so a
+        # file's partial group must be completed from the default of the field, not of the class.
         if not isinstance(values, dict):
             return values
         given = dict(values)
@@ -69,7 +69,7 @@ class Settings(BaseModel):
 
     @classmethod
     def setting_names(cls) -> set[str]:
-        """Returns the names of the settings and groups, those that have another name now, too."""
+        """Returns the names of the settings and groups, including names that were renamed."""
         return set(cls.model_fields) | {re.split("[.=]", old)[0] for old in cls.renamed}
 
     @classmethod
@@ -77,34 +77,34 @@ class Settings(BaseModel):
         """Returns the settings of a YAML file, with changes.
 
         Args:
-            path: The file; None: the defaults.
+            path: The file; None uses the defaults.
             changes: Settings by dotted name, such as ``{"ppo.n_epochs": 2}``.
 
         Raises:
-            RulesError: The file cannot be read, a setting is unknown (the nearest is named) or a
-                value is not allowed.
+            RulesError: The file cannot be read, a setting is unknown (the error suggests the
+                closest name), or a value is not allowed.
         """
         if path is None:
             values: dict[str, Any] = {}
         else:
             values = read_settings_file(Path(path))
-            cls.of(values, f"{path}: ")  # what is wrong after this is wrong with the changes
+            cls.of(values, f"{path}: ")  # checked alone, so that later errors blame the changes
         for key, value in (changes or {}).items():
             _put(values, key, value)
         return cls.of(values)
 
     @classmethod
     def of(cls, values: Mapping[str, Any], where: str = "") -> Self:
-        """Returns settings from plain data; ``where`` begins the message of an error.
+        """Returns settings from plain data; ``where`` is put before the message of an error.
 
         Raises:
-            RulesError: As for ``load``.
+            RulesError: See ``load``.
         """
         for old, new in cls.renamed.items():
             name, _, value = old.partition("=")
             found = _get(values, name)
             if found is not None and value in ("", found):
-                raise RulesError(f"{where}{old} has another name now: write {new}")
+                raise RulesError(f"{where}{old} was renamed: write {new}")
         try:
             return cls.model_validate(values)
         except ValidationError as error:
@@ -117,10 +117,10 @@ class Settings(BaseModel):
 
 
 def read_settings_file(path: Path) -> dict[str, Any]:
-    """Returns the settings of a YAML file as they stand there, by name.
+    """Returns the unchecked settings of a YAML file, by name.
 
     Raises:
-        RulesError: It cannot be read, or holds something else.
+        RulesError: The file cannot be read, or is not a mapping.
     """
     try:
         values = read_yaml(read_text(path, MOST_SETTINGS))
@@ -129,12 +129,12 @@ def read_settings_file(path: Path) -> dict[str, Any]:
     if values is None:
         return {}
     if not isinstance(values, dict):
-        raise RulesError(f"{shown_path(path)}: settings by name are wanted, got {shown(values)}")
+        raise RulesError(f"{shown_path(path)}: must hold settings by name, got {shown(values)}")
     return values
 
 
 def _get(values: Any, key: str) -> Any:
-    """Returns what stands at a dotted name in nested settings; None: nothing."""
+    """Returns the value at a dotted name in nested settings, or None."""
     for name in key.split("."):
         values = values.get(name) if isinstance(values, dict) else None
     return values
@@ -151,7 +151,7 @@ def _put(values: dict[str, Any], key: str, value: Any) -> None:
 
 
 def mistakes_of(model: type[BaseModel], error: ValidationError) -> str:
-    """Returns in one line what is wrong with settings."""
+    """Returns the mistakes in settings, in one line."""
     return "; ".join(_explain(model, error))
 
 
@@ -160,7 +160,7 @@ def _explain(model: type[BaseModel], error: ValidationError) -> Iterator[str]:
         name = ".".join(str(part) for part in problem["loc"])
         if problem["type"] == "extra_forbidden":
             yield f"unknown setting {shown(name)}: {nearest(name, _names(model))}"
-        elif not name:  # of all settings together
+        elif not name:  # a mistake in how settings go together
             yield problem["msg"].removeprefix(_OURS)
         else:
             message = problem["msg"].removeprefix(_OURS)
@@ -178,12 +178,12 @@ def _names(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
 
 
 class NoiseSettings(Settings):
-    """How far a player strays from its choices in training, to see more than its own habits."""
+    """Random deviations from the player's choices in training, so that it sees more positions."""
 
     card: Share = 0.04
     """Probability of a random card."""
     bid_beside: Share = 0.12
-    """Probability of a bid one beside its own."""
+    """Probability of a bid one higher or lower than the player's own."""
     bid: Share = 0.02
     """Probability of a random bid."""
 
@@ -194,16 +194,16 @@ class NetworkSettings(Settings):
     hidden: tuple[Annotated[int, Field(ge=1, le=4096)], ...] = Field(
         default=(256, 256), min_length=1, max_length=8
     )
-    """Widths of the hidden layers of the actor, and of the critic."""
+    """Widths of the hidden layers, the same for the actor and the critic."""
 
 
 class FitSettings(Settings):
-    """Fitting networks to what was played."""
+    """The fit of the networks to the games played."""
 
     epochs: int = Field(default=4, ge=1, le=1000)
     """Passes over the decisions."""
     learning_rate: float = Field(default=3e-3, gt=0, le=1)
-    """At its highest: it rises for a few steps, then falls to nothing."""
+    """The highest learning rate: it rises for a few steps, then falls to 0."""
     batch_size: int = Field(default=2048, ge=2, le=1_000_000)
     """Decisions in one step of the optimiser."""
 
@@ -212,30 +212,30 @@ class OpponentSettings(Settings):
     """Another player, and the share of the tables at which it sits."""
 
     player: PlayerName
-    """What ``ohhell_agents.make`` makes a player from, or "past": the run's own earlier selves."""
+    """A player that ``ohhell_agents.make`` accepts, or "past": earlier versions of the learner."""
     share: float = Field(gt=0, le=1)
-    """Share of the tables at which it sits; at the rest, the learner sits in every seat."""
+    """Share of the tables with this opponent; at the others, the learner sits in every seat."""
 
 
 class ReportSettings(Settings):
-    """Progress that is measured during the run."""
+    """Measurements of progress during the run."""
 
     every: int = Field(default=1, ge=1, le=MOST_DECISIONS)
-    """How much is done between two measurements: decisions of PPO, else rounds or epochs. The end
-    of the run is measured, too."""
+    """Interval between two measurements: decisions in PPO, otherwise rounds or epochs. The end of
+    the run is always measured."""
     deals: int = Field(default=500, ge=2, le=1_000_000)
     """Duplicate deals of one measurement, each played once in every seat."""
     slow_deals: int = Field(default=100, ge=2, le=100_000)
-    """The same against players that are asked one by one, such as "search:worlds=10"."""
+    """The same for players that are asked one question at a time, such as "search:worlds=10"."""
     fields: tuple[PlayerName, ...] = Field(
         default=("random", "heuristic"), min_length=1, max_length=20
     )
-    """The fields of equal opponents, one measurement each: what ``ohhell_agents.make`` makes
-    players from; of PPO also "past", the player that the run had saved when it was half as far."""
+    """The fields of equal opponents, one measurement for each: players that ``ohhell_agents.make``
+    accepts. PPO also has "past": the player saved when the run was half as far."""
     tensorboard: bool = True
-    """Whether to write the metrics for TensorBoard, too."""
+    """Whether to write the metrics for TensorBoard too."""
     seed: int = Field(default=1_000_003, ge=0, le=MAX_SEED)
-    """Seed of these deals: the same ones at every measurement, and none of the training's."""
+    """Seed of these deals: the same at every measurement, and never used in training."""
 
 
 class TableKind(NamedTuple):
@@ -243,11 +243,11 @@ class TableKind(NamedTuple):
 
     rules: Rules
     hand_size: int | None
-    """The only hand size; None: as the schedule has them."""
+    """The only hand size; None: those of the schedule."""
 
 
 RulesName = str | dict[str, Any]
-# The bounds are checked by validators below: a union would report one mistake once for each member.
+# Validators below check the bounds: a union would report each mistake once for every member.
 _Seats = Annotated[
     int, WithJsonSchema({"type": "integer", "minimum": MIN_PLAYERS, "maximum": MAX_PLAYERS})
 ]
@@ -257,51 +257,51 @@ _HandSize = Annotated[
 
 
 class RunSettings(Settings):
-    """What every run has; a subclass for each way to train has ``method``, its name."""
+    """The settings of every run; a subclass for each training method has its name as ``method``."""
 
     renamed: ClassVar[dict[str, str]] = {"report.against": "report.fields"}
 
     method: str
     seed: int = Field(default=1, ge=0, lt=2**32)
-    """Seed of the first weights, the deals and every choice."""
+    """Seed of the initial weights, the deals and all random choices."""
     max_minutes: float | None = Field(default=None, gt=0, le=1_000_000)
-    """Begin no other rollout, round or epoch after so many minutes; null: never stop so. Where the
-    clock is ahead of the decisions, PPO's learning rate falls with the clock. A run that the clock
-    stops is not reproducible."""
+    """Start no rollout, round or epoch after this many minutes; null: no limit. PPO's learning rate
+    falls with the clock if that is ahead of the decisions. A run that this limit stops is not
+    reproducible."""
     report: ReportSettings = ReportSettings()
 
     def table_kinds(self) -> list[TableKind]:
-        """Returns the kinds of tables that its player is for, and is measured at.
+        """Returns the kinds of tables that the player is made for and measured at.
 
         Raises:
-            RulesError: They cannot be played.
+            RulesError: The tables cannot be played.
         """
         return [TableKind(Rules.preset("oh_hell"), None)]
 
     def opponent_names(self) -> list[str]:
-        """Returns the names of the players that the run trains with, but that stand outside it."""
+        """Returns the names of the players that the run needs from outside its folder."""
         return []
 
     def resolved(self) -> Self:
-        """Returns the same settings with all that names and files stand for written out.
+        """Returns the same settings with the rules of names and files written out.
 
         Raises:
-            RulesError: They cannot be played.
+            RulesError: The settings cannot be played.
         """
         return self
 
 
 class TableSettings(RunSettings):
-    """What every run has that trains at tables of one's choice: these, and who else sits there."""
+    """The settings of a run whose tables and opponents can be chosen."""
 
     rules: RulesName | tuple[RulesName, ...] = "oh_hell"
-    """Name of a variant, path of a YAML file, the settings themselves, or several of these."""
+    """Name of a variant, path of a YAML file, the rules themselves as settings, or a list."""
     players: _Seats | tuple[_Seats, ...] | None = None
-    """Number of players, or several numbers; null: the variant's usual number."""
+    """Number of players, or a list of numbers; null: the variant's usual number."""
     hand_size: _HandSize | tuple[_HandSize, ...] | None = None
-    """Train with this hand size only, or with several; null: with those of the schedule."""
+    """The only hand size to train with, or a list; null: those of the schedule."""
     opponents: tuple[OpponentSettings, ...] = Field(default=(), max_length=20)
-    """Who else sits at the tables, a list of ``{player: NAME, share: X}``."""
+    """Opponents at the tables, a list of ``{player: NAME, share: X}``."""
 
     @field_validator("players")
     @classmethod
@@ -327,24 +327,25 @@ class TableSettings(RunSettings):
             raise ValueError("the shares of the tables add up to more than 1")
         names = [each.player for each in opponents]
         if len(set(names)) < len(names):
-            raise ValueError("a player stands there twice")
+            raise ValueError("the list names a player twice")
         return opponents
 
     def opponent_names(self) -> list[str]:
-        """Returns the names of the opponents that stand outside the run."""
+        """Returns the names of the opponents from outside the run."""
         return [each.player for each in self.opponents if each.player != PAST]
 
     def table_kinds(self) -> list[TableKind]:
         """Returns the kinds of tables to train at.
 
-        Of several rules and several numbers of players, those are taken that go together.
+        With several rules and several numbers of players, combinations that cannot be played are
+        left out.
 
         Raises:
-            RulesError: Rules or numbers that cannot be played.
+            RulesError: The rules or numbers cannot be played.
         """
         for name in ("rules", "players", "hand_size"):
             if getattr(self, name) == ():
-                raise RulesError(f"{name}: one or more are wanted, got none")
+                raise RulesError(f"{name}: give at least one, got none")
         found = [
             TableKind(rules, size)
             for name in _listed(self.rules)
@@ -352,14 +353,14 @@ class TableSettings(RunSettings):
             for size in self._sizes(rules)
         ]
         if not found:
-            raise RulesError(f"hand_size={self.hand_size}: no deal of these rules has such a hand")
+            raise RulesError(f"hand_size={self.hand_size}: these rules deal no hand of that size")
         return found
 
     def resolved_rules(self) -> Rules:
         """Returns the rules of the first kind of table.
 
         Raises:
-            RulesError: They cannot be played.
+            RulesError: The rules cannot be played.
         """
         return self.table_kinds()[0].rules
 
@@ -372,23 +373,26 @@ class TableSettings(RunSettings):
             with contextlib.suppress(RulesError):
                 possible.append(_rules_of(name, number))
         if not possible:
-            raise RulesError(f"rules: {shown(name)} is played by none of {numbers} players")
+            raise RulesError(
+                f"rules: {shown(name)} cannot be played by any of these numbers: {numbers}"
+            )
         return possible
 
     def _sizes(self, rules: Rules) -> list[int | None]:
-        """Returns the hand sizes wanted; where there are several, those that the rules deal."""
+        """Returns the hand sizes to train with; of a list, those that the rules deal."""
         sizes = _listed(self.hand_size)
         if not isinstance(self.hand_size, tuple):
             return sizes
         return [size for size in sizes if size in hand_sizes(rules)]
 
     def resolved(self) -> Self:
-        """Returns the same settings with the rules that names and files stand for written out.
+        """Returns the same settings with the rules of names and files written out.
 
-        A variant for several numbers of players keeps its name: it may not be the same for all.
+        A variant for several numbers of players keeps its name, because its rules may depend on
+        the number.
 
         Raises:
-            RulesError: They cannot be played.
+            RulesError: The settings cannot be played.
         """
         if isinstance(self.rules, tuple):
             several: Any = tuple(_out_of_file(name) for name in self.rules)
@@ -400,7 +404,7 @@ class TableSettings(RunSettings):
 
 
 def _out_of_file(name: RulesName) -> RulesName:
-    """Returns the name of a variant, or the settings of other rules."""
+    """Returns the name of a variant unchanged, other rules as plain settings."""
     if isinstance(name, dict) or name in variants():
         return name
     return _rules_of(name, None).to_dict()

@@ -1,4 +1,4 @@
-"""What a player bids, with which hands, how often it makes it, and how well it knows."""
+"""A player's bidding: its bids by hand, how often it makes them, how well it predicts."""
 
 from ohhell_train.bidding.bids import BIDS, play_bids
 

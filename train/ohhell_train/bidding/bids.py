@@ -1,4 +1,4 @@
-"""The bids of a player at the tables of a tournament, with what was known when they were made."""
+"""The bids of a player at tournament tables, with what was known at the time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ohhell_train.tournament.entrants import Entrant
 from ohhell_train.tournament.tables import Blocks, Deals, play_blocks, play_pairing
 
 UNKNOWN = -1
-"""A trump suit that is revealed after the bidding, or bids that were made in secret."""
+"""A trump suit that is revealed after the bidding, or bids made in secret."""
 _AT_ONCE = 1024  # blocks
 
 BIDS = np.dtype(
@@ -23,17 +23,17 @@ BIDS = np.dtype(
         ("hand_size", "i1"),
         ("place", "i1"),  # in the bidding: 1 = eldest
         ("bid", "i1"),
-        ("tricks", "i1"),  # won in the end
+        ("tricks", "i1"),  # won in the deal
         ("points", "<i4"),
         ("points_if_made", "<i4"),
         ("hand", "<u8"),  # as dealt, a mask of cards
         ("trump", "i1"),  # suit, NO_TRUMP, or UNKNOWN
         ("before", "<i2"),  # sum of the bids made before, or UNKNOWN
-        ("blind", "?"),  # a one-card deal in which nobody sees his card
-        # what the player forecast; NaN where it did not
+        ("blind", "?"),  # a one-card deal in which nobody sees their own card
+        # the player's forecasts; NaN without one
         ("worth", "<f8"),  # expected points of this bid
-        ("chance", "<f8"),  # to make it
-        ("shares", "<f8", (NUM_BIDS,)),  # chances of 0, 1, ... tricks
+        ("chance", "<f8"),  # of making it
+        ("shares", "<f8", (NUM_BIDS,)),  # of 0, 1, ... tricks
     ]
 )
 """One row for each bid."""
@@ -42,25 +42,25 @@ BIDS = np.dtype(
 def play_bids(
     deals: Deals, one: Entrant, field: Entrant | None, count: int, with_forecasts: bool = True
 ) -> Rows:
-    """Plays deals as a tournament does, and returns what a player bid.
+    """Plays deals as in a tournament, and returns a player's bids.
 
     Args:
-        deals: The deals; single ones.
+        deals: The deals; single deals only.
         one: The player.
-        field: Who sits in all other seats, the player in each seat in turn; None: the player sits
-            in every seat, and each deal is played once.
-        count: How many deals.
-        with_forecasts: Whether to ask the player what it expects, if it can say.
+        field: The player in all other seats, with ``one`` in each seat in turn; None: the player
+            sits in every seat, and each deal is played once.
+        count: Number of deals.
+        with_forecasts: Whether to ask the player for forecasts, if it can give them.
 
     Returns:
         ``BIDS`` rows, in the order of the deals.
 
     Raises:
-        RulesError: Whole games are wanted, or no deal.
+        RulesError: The episode is a whole game, or there are no deals.
     """
     if deals.episode != "deal" or count < 1:
         raise RulesError(
-            f"bids are looked at in one deal or more, each by itself; got {count} of episode "
+            f"bids need at least one deal, and single deals only; got {count} of episode "
             f"{shown(deals.episode)}"
         )
     parts = [
@@ -76,7 +76,10 @@ def _play(
     seats = deals.rules.players
     if field is None:
         everywhere = np.zeros((count, seats), np.int16)
-        blocks, rotations = play_blocks(deals, (one,), everywhere, first)[0], 1  # others repeat it
+        blocks, rotations = (
+            play_blocks(deals, (one,), everywhere, first)[0],
+            1,
+        )  # the other rotations repeat it
     else:
         blocks, rotations = play_pairing(deals, one, field, first, count), seats
     tables = _Played(deals, blocks, rotations, first)
@@ -93,13 +96,13 @@ def _play(
 
 
 class _Played:
-    """Tables that were played: one row for each block and rotation.
+    """Tables that were played, one row for each block and rotation.
 
     Args:
         deals: The deals.
-        blocks: What happened.
-        rotations: How many rotations count.
-        first: First block.
+        blocks: The results.
+        rotations: The number of rotations that count.
+        first: The first block.
     """
 
     def __init__(self, deals: Deals, blocks: Blocks, rotations: int, first: int) -> None:
@@ -114,13 +117,13 @@ class _Played:
         self.number = first + self.block
 
         def by_seat(name: str) -> NDArray[np.int64]:
-            values = blocks[name][:, :rotations].reshape(-1, seats)  # single deals have one
+            values = blocks[name][:, :rotations].reshape(-1, seats)  # a block has one single deal
             return values.astype(np.int64)
 
         self.bids, self.tricks, self.scores = map(by_seat, ("bids", "tricks", "scores"))
 
     def keys(self, words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Returns the random keys of the seats, those with which the tables were played."""
+        """Returns the random keys of the seats with which the tables were played."""
         keys = np.empty(words.shape, np.uint64)
         numbers = self.number.astype(np.uint64), self.rotation.astype(np.uint64)
         make_keys(np.uint64(self.deals.seed), words, *numbers, keys)
@@ -146,7 +149,7 @@ class _Played:
         return found
 
     def _before(self) -> NDArray[np.int64]:
-        """Returns the sums of the bids made before each place: (tables, places)."""
+        """Returns the sum of the earlier bids for each place: (tables, places)."""
         if self.deals.compiled["simultaneous"][0]:
             return np.full(self.bids.shape, UNKNOWN)
         seats = self.bids.shape[1]

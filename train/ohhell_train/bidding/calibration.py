@@ -1,4 +1,4 @@
-"""What a player forecast when it bid, against what came of it."""
+"""A player's forecasts at its bids, against the results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ohhell_train.bidding.shares import share
 from ohhell_train.tournament.analysis.statistics import interval
 
 CHANCE, POINTS, TRICKS = "chance to make the bid", "expected points", "share of tricks"
-"""What can be forecast."""
+"""The quantities of forecasts."""
 BINS = 10
 ALL = ""
 """Stands for all hand sizes."""
@@ -22,17 +22,17 @@ Floats = NDArray[np.float64]
 
 
 def calibration_rows(bids: Rows) -> list[dict[str, Any]]:
-    """Returns what was forecast and what happened, in bins.
+    """Returns forecasts and results, in bins.
 
     Args:
         bids: ``BIDS`` rows.
 
     Returns:
-        Rows with "quantity", "hand_size" (empty: all), "from" and "to", "hands", the mean that was
-        "predicted", and what was "observed" with its 95 % interval "low" and "high". Chances are in
-        bins of ten per cent; expected points in ten bins with about as many hands each, for all
-        hand sizes and for each; of tricks there is a row for each hand size and number of tricks.
-        Nothing where the player forecast nothing.
+        Rows with "quantity", "hand_size" (empty: all), "from" and "to", "hands", the mean
+        "predicted" value, and the "observed" value with its 95 % interval "low" and "high". Chances
+        are in bins of ten per cent. Expected points are in ten bins with about equally many hands,
+        for all hand sizes and for each. Tricks have a row for each hand size and number of tricks.
+        There are no rows for quantities without forecasts.
     """
     forecast = bids[~np.isnan(bids["worth"])]
     rows = _chances(bids[~np.isnan(bids["chance"])])
@@ -43,28 +43,30 @@ def calibration_rows(bids: Rows) -> list[dict[str, Any]]:
 
 
 def mean_gap(rows: list[dict[str, Any]], quantity: str) -> tuple[float, int] | None:
-    """Returns the mean distance of what was forecast from what happened.
+    """Returns the mean distance between forecasts and results.
 
     Args:
-        rows: As ``calibration_rows`` returns them.
+        rows: The rows of ``calibration_rows``.
         quantity: ``CHANCE``, ``POINTS`` (over the bins of all hand sizes) or ``TRICKS``.
 
     Returns:
-        The mean of the distances of the rows, weighted by hands, and the number of hands; None
-        where nothing was forecast.
+        The mean distance of the rows, weighted by hands, and the number of hands; None without
+        forecasts.
     """
     own = main_rows(rows, quantity)
     if not own:
         return None
     gaps = [abs(row["predicted"] - row["observed"]) for row in own]
     hands = [row["hands"] for row in own]
-    first = {row["hand_size"]: row["hands"] for row in own}  # of tricks, all rows of a size alike
+    first = {
+        row["hand_size"]: row["hands"] for row in own
+    }  # all trick rows of a hand size have the same number
     total = sum(first.values()) if quantity == TRICKS else sum(hands)
     return float(np.average(gaps, weights=hands)), total
 
 
 def main_rows(rows: Sequence[dict[str, Any]], quantity: str) -> list[dict[str, Any]]:
-    """Returns the rows of a quantity, of expected points those of all hand sizes together."""
+    """Returns the rows of a quantity; for expected points, those of all hand sizes together."""
     return [
         row
         for row in rows

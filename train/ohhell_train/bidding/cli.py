@@ -23,7 +23,7 @@ from ohhell_train.tournament.tables import Deals
 
 SELF = "self"
 USUAL = {name: field.default for name, field in TournamentConfig.model_fields.items()}
-"""The settings of a tournament that are left out."""
+"""The defaults of a tournament's settings."""
 
 PlayerArgument = Annotated[
     str,
@@ -40,8 +40,8 @@ RulesOption = Annotated[
 PlayersOption = Annotated[
     int | None, typer.Option(help="Number of players, 2 to 8; if left out: the variant's usual.")
 ]
-DealsOption = Annotated[int, typer.Option(help="Deals that are played.")]
-SeedOption = Annotated[int, typer.Option(help="Seed of the deals and of all chance.")]
+DealsOption = Annotated[int, typer.Option(help="Number of deals.")]
+SeedOption = Annotated[int, typer.Option(help="Seed of the deals and all random choices.")]
 
 
 def bidding(
@@ -49,7 +49,7 @@ def bidding(
     rules: RulesOption = USUAL["rules"],
     players: PlayersOption = None,
     hand_size: Annotated[
-        int | None, typer.Option(help="The only hand size; if left out: as the schedule has them.")
+        int | None, typer.Option(help="The only hand size; if left out: those of the schedule.")
     ] = None,
     deals: DealsOption = USUAL["deals"],
     seed: SeedOption = USUAL["seed"],
@@ -57,29 +57,29 @@ def bidding(
         str,
         typer.Option(
             metavar="self|PLAYER",
-            help="Who sits in the other seats. self: the player sits in every seat, and each deal "
-            "is played once. A player: each deal is played once for every seat that the one sits "
-            "in.",
+            help="The player in the other seats. self: the player sits in every seat, and each "
+            "deal is played once. A player: each deal is played once for every seat of the "
+            "measured player.",
         ),
     ] = SELF,
     least: Annotated[
-        int, typer.Option(help="Hands that a row of hands.csv needs; rarer ones share a row.")
+        int, typer.Option(help="Fewest hands of a row in hands.csv; rarer hands share a row.")
     ] = 5,
     out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder of the files; an older report is replaced.")
+        Path, typer.Option(metavar="DIR", help="Folder of the report; an older report is replaced.")
     ] = Path("bidding"),
 ) -> None:
-    """Looks at a player's bidding: what it bids with which hands, what it makes, what it forecasts.
+    """Reports a player's bidding: what it bids with which hands, what it makes, what it forecasts.
 
     Writes bids.csv (by hand size, place in the bidding and bid), hands.csv (the bidding table),
-    made_rates.png and tricks.png; of players that say what they expect of a bid also
-    calibration.csv and calibration.png. Same options, same tables. docs/bidding.md tells more.
+    made_rates.png and tricks.png. For players that give forecasts it also writes calibration.csv
+    and calibration.png. The same options give the same tables. See docs/bidding.md.
     """
     if watch.is_wanted([named_player(player).spec, field]):
         raise typer.Exit(watch.run_again("look at the bidding"))
     checked(rules=rules, players=players, hand_size=hand_size, deals=deals, seed=seed)
     if least < 1:
-        raise RulesError(f"--least: one hand or more are wanted, got {least}")
+        raise RulesError(f"--least: must be at least 1, got {least}")
     table = Deals(as_rules(rules, players), seed, hand_size)
     check_free(out)
     use_one_thread()
@@ -93,24 +93,24 @@ def bidding(
 
 
 def checked(**values: Any) -> TournamentConfig:
-    """Returns settings as a tournament checks them.
+    """Returns settings checked as for a tournament.
 
     Raises:
-        RulesError: One is not allowed.
+        RulesError: A setting is not allowed.
     """
     given = {name: value for name, value in values.items() if value is not None}
     return TournamentConfig.load(None, given)
 
 
 def bidding_report(player: Any, field: Any, deals: Deals, count: int, least: int = 5) -> Report:
-    """Plays deals and returns a player's bids, with all that the report shows of them.
+    """Plays deals and returns a player's bids with everything that the report shows.
 
     Args:
         player: The player, or its name.
-        field: Who sits in the other seats, or "self".
+        field: The player in the other seats, or "self".
         deals: The deals.
-        count: How many.
-        least: Hands that a row of the bidding table needs.
+        count: Number of deals.
+        least: Fewest hands of a row in the bidding table.
     """
     alone = field != SELF
     named = named_player(player)

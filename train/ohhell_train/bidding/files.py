@@ -1,4 +1,4 @@
-"""The folder of a report on bidding: written whole or not at all."""
+"""The folder of a bidding report, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ NAMES = (
     "tricks.png",
     "calibration.png",
 )
-"""All files that there can be."""
+"""All files of a report."""
 
 
 def check_free(folder: Path) -> None:
-    """Makes sure that a report can be written to a folder, before the cards are dealt.
+    """Checks that a report can be written to a folder, before the cards are dealt.
 
     Raises:
-        OhHellError: There is something else, or nothing can be written there.
+        OhHellError: The folder holds something else, or cannot be written.
     """
     check_writable(folder.absolute().parent)
     try:
@@ -35,20 +35,20 @@ def check_free(folder: Path) -> None:
         raise unwritable(folder, error) from None
     if others:
         raise OhHellError(
-            f"{folder}: holds {min(others)!r}, which is no part of a report on bidding; give "
+            f"{folder}: holds {min(others)!r}, which is not part of a bidding report; choose "
             "another folder with --out"
         )
 
 
 def write_files(folder: Path, files: Mapping[str, str | bytes]) -> None:
-    """Writes the files of a report; an older report at the same place is replaced.
+    """Writes the files of a report; an older report in the folder is replaced.
 
     Args:
         folder: The folder.
-        files: Content by name, names out of ``NAMES``.
+        files: Content by name, with names from ``NAMES``.
 
     Raises:
-        OhHellError: It cannot be written there.
+        OhHellError: The folder cannot be written.
     """
     folder = folder.absolute()
     check_free(folder)

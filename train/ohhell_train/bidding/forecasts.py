@@ -1,4 +1,4 @@
-"""What a player forecasts when it bids, as far as its ``explain`` tells."""
+"""A player's forecasts at its bids, as far as its ``explain`` gives them."""
 
 from __future__ import annotations
 
@@ -17,36 +17,37 @@ from ohhell_train.tournament.tables import Deals
 
 
 class BidPositions(NamedTuple):
-    """Tables whose bidding is gone through again, as it was."""
+    """Tables whose bidding is replayed exactly."""
 
     deals: Deals
     games: Rows
-    """Freshly dealt; they are left as they are when all have bid."""
+    """Freshly dealt tables; the replay leaves them after the bidding."""
     bids: NDArray[np.int64]
     """(tables, seats)."""
     asked: NDArray[np.bool_]
-    """(tables, seats): whose bids are meant."""
+    """(tables, seats): the seats whose bids the report needs."""
     keys: NDArray[np.uint64]
     """(tables, seats): the random keys with which the tables were played."""
 
 
 def can_tell(player: Any) -> bool:
-    """Returns whether a player can say what it expects of a bid."""
+    """Returns whether a player can give forecasts for its bids."""
     return isinstance(player, Agent) and callable(getattr(player, "explain", None))
 
 
 def forecasts_of(one: Entrant, bidding: BidPositions) -> dict[str, NDArray[np.float64]]:
-    """Returns what a player expected of its bids.
+    """Returns a player's forecasts for its bids.
 
-    Bids that the rules left no choice about are not asked for.
+    Forced bids are skipped.
 
     Args:
         one: The player, which has begun under the rules of the deals.
         bidding: The tables.
 
     Returns:
-        "worth" (B,), "chance" (B,) and "shares" (B, NUM_BIDS) as in ``BIDS``, NaN where it did not
-        tell; nothing if it cannot explain itself. B goes through ``asked`` by tables, then seats.
+        "worth" (B,), "chance" (B,) and "shares" (B, NUM_BIDS) as in ``BIDS``, with NaN for missing
+        forecasts; empty if the player cannot explain itself. B goes through ``asked`` by tables,
+        then seats.
     """
     if not can_tell(one.player):
         return {}
@@ -76,7 +77,7 @@ class _Forecast(NamedTuple):
 def _thoughts(
     one: Entrant, bidding: BidPositions, games: Rows, wanted: NDArray[np.bool_]
 ) -> list[tuple[int, tuple[Thought, str]]]:
-    """Returns what the player thinks of the bids that were made at some tables, and in what."""
+    """Returns the player's thoughts about the bids at some tables, each with its unit."""
     tables = np.flatnonzero(wanted)
     layout, count = bidding.deals.layout(one.layout_name), len(tables)
     views, masks = new_buffer(count, layout.length), new_buffer(count, layout.num_actions)
@@ -97,9 +98,9 @@ def _read(explained: tuple[Thought, str], bid: int, points: NDArray[np.int32]) -
     """Returns the forecast in a thought.
 
     Args:
-        explained: The thought about the bid, and what its value is.
+        explained: The thought about the bid, and the unit of its value.
         bid: The bid.
-        points: (hand size + 1,), what the bid pays by tricks won.
+        points: (hand size + 1,), the points of the bid by tricks won.
     """
     thought, objective = explained
     shares = np.full(NUM_BIDS, np.nan)
@@ -114,9 +115,9 @@ def _read(explained: tuple[Thought, str], bid: int, points: NDArray[np.int32]) -
 
 
 def _implied_chance(worth: float, bid: int, points: NDArray[np.int32]) -> float:
-    """Returns the chance to make a bid that follows from its expected points.
+    """Returns the chance of making a bid that follows from its expected points.
 
-    It follows where a missed bid pays the same however many tricks it is off; else NaN.
+    It follows only if a missed bid costs the same however many tricks it is off; otherwise NaN.
     """
     missed = np.unique(np.delete(points, bid))
     if len(missed) != 1 or missed[0] == points[bid]:

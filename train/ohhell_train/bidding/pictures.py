@@ -21,7 +21,7 @@ CalibrationRows = Sequence[dict[str, Any]]
 
 
 def draw_made_rates(bids: Rows, title: str) -> bytes:
-    """Returns how often bids are made, by hand size and by bid, with 95 % intervals."""
+    """Returns a picture of the made rates by hand size and by bid, with 95 % intervals."""
 
     def draw(figure: Figure) -> None:
         by_size, by_bid = figure.subplots(1, 2, sharey=True)
@@ -32,7 +32,7 @@ def draw_made_rates(bids: Rows, title: str) -> bytes:
 
 
 def draw_tricks(bids: Rows, title: str) -> bytes:
-    """Returns the tricks won by bid, and how far off the bids are, by hand size."""
+    """Returns a picture of tricks won by bid, and of how far off the bids are, by hand size."""
 
     def draw(figure: Figure) -> None:
         by_bid, off_by = figure.subplots(1, 2)
@@ -43,11 +43,11 @@ def draw_tricks(bids: Rows, title: str) -> bytes:
 
 
 def draw_calibration(rows: CalibrationRows, title: str) -> bytes:
-    """Returns what was forecast against what happened, a panel for each kind of forecast.
+    """Returns a picture of forecasts against results, a panel for each kind of forecast.
 
     Args:
-        rows: As ``calibration_rows`` returns them; at least one.
-        title: Of the picture.
+        rows: The rows of ``calibration_rows``, at least one.
+        title: Title of the picture.
     """
     kinds = [kind for kind in (CHANCE, POINTS, TRICKS) if main_rows(rows, kind)]
 

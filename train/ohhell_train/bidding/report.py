@@ -23,7 +23,7 @@ from ohhell_train.tournament.analysis.statistics import interval
 
 @dataclass(frozen=True)
 class Report:
-    """The bids of a player, and how they came about."""
+    """The bids of a player, and the settings behind them."""
 
     bids: Rows
     """``BIDS`` rows."""
@@ -35,12 +35,12 @@ class Report:
     deals: int
     seed: int
     least: int
-    """Hands that a row of the bidding table needs."""
+    """Fewest hands of a row in the bidding table."""
     faults: int = 0
-    """Moves that were made in the player's place, because its own were not legal or it failed."""
+    """Random moves that replaced a failed or illegal answer of the player."""
 
     def headline(self) -> str:
-        """Returns what was played, in one line."""
+        """Returns the settings of the report, in one line."""
         cards = "hand sizes of the schedule"
         if self.hand_size is not None:
             cards = f"{self.hand_size} card{'s' if self.hand_size > 1 else ''}"
@@ -53,7 +53,7 @@ class Report:
         )
 
     def files(self) -> dict[str, str | bytes]:
-        """Returns the files by name; those about forecasts only where the player forecasts."""
+        """Returns the files by name; those about forecasts only if there are forecasts."""
         settings = json.dumps(self._settings(), indent=1) + "\n"
         found: dict[str, str | bytes] = {"settings.json": settings}
         found["bids.csv"] = as_csv(bids_by_place(self.bids))
@@ -108,7 +108,7 @@ class Report:
         return table
 
     def _forecasts(self) -> list[str]:
-        """Returns how good the forecasts are, a line each."""
+        """Returns the accuracy of the forecasts, one line each."""
         rows = calibration.calibration_rows(self.bids)
         words = {
             calibration.CHANCE: ("chances to make the bid", "{:.1%}"),
@@ -121,8 +121,8 @@ class Report:
                 gap, hands = gap_and_hands
                 lines.append(f"{name}, of {hands:,} bids: off by {form.format(gap)} on average")
             elif kind == calibration.CHANCE and rows:
-                lines.append(f"{name}: it tells none, and none follow from the expected points")
-        return lines or ["the player does not say what it expects of a bid: nothing to calibrate"]
+                lines.append(f"{name}: none given, and none follow from the expected points")
+        return lines or ["the player gives no forecasts, so there is no calibration"]
 
 
 def _made_rate(own: Rows) -> str:

@@ -21,8 +21,8 @@ def share(hits: int, count: int) -> tuple[float, float, float]:
     [0.5, 0.237, 0.763]
 
     Args:
-        hits: How often it happened.
-        count: Of how many times, one or more.
+        hits: Number of hits.
+        count: Number of cases, at least 1.
     """
     found = binomtest(hits, count)
     ends = found.proportion_ci(0.95, method="wilson")
@@ -30,7 +30,7 @@ def share(hits: int, count: int) -> tuple[float, float, float]:
 
 
 def as_csv(rows: Sequence[Row]) -> str:
-    """Returns rows with the same columns as CSV, numbers with four digits after the point."""
+    """Returns rows with the same columns as CSV; floats have four digits after the point."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()

@@ -1,4 +1,4 @@
-"""What a player bids: by place in the bidding, and by the hand that it holds."""
+"""A player's bids by place in the bidding, and by the hand that it holds."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from ohhell_train.bidding.bids import UNKNOWN
 from ohhell_train.bidding.shares import share
 
 RARE = "rare"
-"""Stands for all hands of a size that are too rare for a row of their own."""
+"""Stands for all hands of a hand size that are too rare for their own row."""
 _HIGH = 3
 _EVEN = 0.5
 _OF_HAND = ("trump", "trumps", "high_trumps", "aces_outside", "voids")
 _OF_TABLE = ("place", "bids_before")
 VIEWS = {"hand": _OF_HAND, "table": _OF_TABLE, "both": (*_OF_HAND, *_OF_TABLE)}
-"""What the rows of the bidding table tell apart."""
+"""The columns that define a row of the bidding table, by view."""
 
 Mask = NDArray[np.uint64]
 
 
 def bids_by_place(bids: Rows) -> list[dict[str, Any]]:
-    """Returns a row for each hand size, place in the bidding and bid that came up.
+    """Returns a row for each hand size, place in the bidding and bid that occurred.
 
     Args:
         bids: ``BIDS`` rows.
 
     Returns:
         Rows with "hand_size", "place", "bid", "hands" (how often), "share" (of the bids of that
-        size and place), "made_rate" with its interval "made_low" and "made_high", means of
-        "tricks" and "points" and of "points_if_made".
+        hand size and place), "made_rate" with its interval "made_low" and "made_high", and the
+        means of "tricks", "points" and "points_if_made".
     """
     rows = []
     for (size, place), there in _grouped(bids, "hand_size", "place"):
@@ -61,25 +61,25 @@ def bids_by_place(bids: Rows) -> list[dict[str, Any]]:
 
 
 def _grouped(bids: Rows, *names: str) -> Iterator[tuple[tuple[int, ...], Rows]]:
-    """Goes through the bids by the values of some columns, in order."""
+    """Yields groups of bids by the values of some columns, in order."""
     keys = np.stack([bids[name].astype(np.int64) for name in names], axis=1)
     for key in np.unique(keys, axis=0).tolist():
         yield tuple(key), bids[(keys == key).all(axis=1)]
 
 
 def bidding_table(bids: Rows, rules: Rules, least: int) -> list[dict[str, Any]]:
-    """Returns what is bid with which hand.
+    """Returns the bids by kind of hand.
 
-    Blind deals are left out, since nobody sees his hand there.
+    Blind deals are left out, because nobody sees their own hand there.
 
     Args:
         bids: ``BIDS`` rows.
         rules: The rules.
-        least: Hands that a row needs; those of rarer rows are counted together, as "rare".
+        least: Fewest hands of a row; rarer rows are combined as "rare".
 
     Returns:
-        For each of ``VIEWS``, rows by hand size and by what the view tells apart (other columns
-        are empty): "hands", mean bid and tricks, made rate, and the share of each bid.
+        For each of ``VIEWS``, rows by hand size and by the columns of the view (other columns are
+        empty): "hands", mean bid and tricks, made rate, and the share of each bid.
     """
     seen = bids[~bids["blind"]]
     facts = hand_facts(seen, rules)
@@ -97,7 +97,7 @@ def bidding_table(bids: Rows, rules: Rules, least: int) -> list[dict[str, Any]]:
 
 
 def _what(own: Rows, most: int) -> dict[str, Any]:
-    """Returns what is known of the hands of a row."""
+    """Returns the figures of the hands of a row."""
     shares = np.bincount(own["bid"], minlength=most + 1) / len(own)
     return {
         "hands": len(own),
@@ -111,7 +111,7 @@ def _what(own: Rows, most: int) -> dict[str, Any]:
 def _gathered(
     groups: dict[tuple[Any, ...], list[int]], least: int
 ) -> dict[tuple[Any, ...], list[int]]:
-    """Returns groups in which those that are too small are one for each hand size."""
+    """Returns groups in which the small ones are combined for each hand size."""
     found: dict[tuple[Any, ...], list[int]] = defaultdict(list)
     for key, where in groups.items():
         rare = (key[0], *(RARE for _ in key[1:]))
@@ -127,16 +127,16 @@ def _ordered(
 
 
 def hand_facts(bids: Rows, rules: Rules) -> dict[str, list[Any]]:
-    """Returns what a card player sees in the hands and at the table, one entry for each bid.
+    """Returns what a card player notices about the hand and the table, one entry for each bid.
 
     Returns:
-        "trump": "suit", "none", or "unknown" while it is not revealed, where the columns about
-        trumps stay empty. "trumps": how many are held. "high_trumps": which of the three highest
-        ranks, "AQ" for instance, "-" for none. "aces_outside": cards of the highest rank in other
+        "trump": "suit", "none", or "unknown" while it is not revealed; the columns about trumps are
+        then empty. "trumps": number of trumps held. "high_trumps": which of the three highest
+        ranks, such as "AQ", or "-" for none. "aces_outside": cards of the highest rank in other
         suits. "voids": other suits of which no card is held. "place": in the bidding, 1 = eldest.
-        "bids_before": "first" where nobody has bid, "unknown" in secret bidding, else whether the
-        bids before come to an even share of the tricks ("even", within half a trick), less
-        ("low") or more ("high").
+        "bids_before": "first" if nobody has bid, "unknown" in secret bidding, otherwise how the
+        bids before compare with an even share of the tricks: "even" (within half a trick), "low" or
+        "high".
     """
     known = bids["trump"] != UNKNOWN
     trumps = _trump_suit(bids["trump"])
@@ -158,7 +158,7 @@ def hand_facts(bids: Rows, rules: Rules) -> dict[str, list[Any]]:
 
 
 def _trump_suit(trumps: NDArray[np.int8]) -> Mask:
-    """Returns the cards of the trump suit; none where there is no trump, or none is known."""
+    """Returns the cards of the trump suit; none if there is no trump or it is unknown."""
     suits = np.array([_suit(suit) for suit in range(4)] + [0, 0], np.uint64)
     return suits[np.where(trumps == UNKNOWN, 5, trumps)]
 

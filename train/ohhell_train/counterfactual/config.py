@@ -1,4 +1,4 @@
-"""The settings of counterfactual self-play: typed, checked, their defaults in this one place."""
+"""The settings of counterfactual self-play: typed and checked, with all their defaults."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ METHOD = "counterfactual"
 
 
 class RoundFitSettings(FitSettings):
-    """Fitting the networks of a round."""
+    """The fit of the networks of a round."""
 
     later_learning_rate: float = Field(default=1e-3, gt=0, le=1)
-    """Instead of ``learning_rate``, in rounds that begin with networks fitted before."""
+    """Replaces ``learning_rate`` in rounds that begin with networks from an earlier fit."""
 
 
 class CounterfactualConfig(TableSettings):
@@ -34,27 +34,28 @@ class CounterfactualConfig(TableSettings):
     }
 
     method: Literal["counterfactual"] = METHOD  # type: ignore[mutable-override]
-    """Tells these settings from those of other ways to train."""
+    """The training method."""
     opponents: tuple[OpponentSettings, ...] = Field(default=(), max_length=20)
-    """Who else sits at the tables, a list of ``{player: NAME, share: X}``. At its share of the
-    tables the learner sits alone among copies of the opponent, which must live in the engine:
+    """Opponents at the tables, a list of ``{player: NAME, share: X}``. At its share of the tables
+    the learner sits alone among copies of the opponent. An opponent must run inside the engine:
     "heuristic", "random", a checkpoint of this kind, or "past", one of the earlier rounds."""
     start: str | None = None
-    """A checkpoint of this kind to begin with; null: the heuristic player."""
+    """A checkpoint of this kind to start from; null: the heuristic player."""
     rounds: int = Field(default=1, ge=1, le=10_000)
-    """How often the player is labelled and fitted."""
+    """Rounds of labelling and fitting."""
     decisions: int = Field(default=2_000_000, ge=1, le=10**9)
-    """Decisions that are labelled in each round."""
+    """Decisions to label in each round."""
     bids: Share = 0.5
-    """Share of the learner's bids that is labelled; 0: bids are not learned, and stay as they were
-    in ``start`` or the heuristic player."""
+    """Share of the learner's bids to label; 0: bids are not learned, and stay as they were in
+    ``start`` or the heuristic player."""
     cards: Share = 0.5
-    """Share of its cards with a choice that is labelled; 0: as for ``bids``."""
+    """Share of the learner's cards to label, forced ones aside; 0: cards are not learned, as for
+    ``bids``."""
     relative: Share = 1.0
-    """Share of the mean of the others' points that is taken off the own points: 1 maximises the
-    difference, 0 the own points."""
+    """How much of the others' mean points to subtract from the player's own: 1 maximises the
+    difference, 0 the player's own points."""
     threads: int = Field(default=2, ge=1, le=256)
-    """Threads that play; the labels are the same with any number."""
+    """Threads that play; any number gives the same labels."""
     noise: NoiseSettings = NoiseSettings()
     fit: RoundFitSettings = RoundFitSettings()
     report: ReportSettings = ReportSettings(deals=4000, fields=("heuristic", "random"))
@@ -62,5 +63,5 @@ class CounterfactualConfig(TableSettings):
     @model_validator(mode="after")
     def _something_is_learned(self) -> Self:
         if self.bids == self.cards == 0:
-            raise ValueError("with bids=0 and cards=0 there is nothing to learn")
+            raise ValueError("bids=0 and cards=0 leave nothing to learn: set one of them above 0")
         return self

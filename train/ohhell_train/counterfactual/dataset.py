@@ -1,4 +1,4 @@
-"""Labelled decisions: what was on the table, what could be done, what each choice brought."""
+"""Labelled decisions: the situation, the choices, and the result of each choice."""
 
 from __future__ import annotations
 
@@ -27,32 +27,33 @@ from ohhell_train.counterfactual.config import CounterfactualConfig
 from ohhell_train.counterfactual.rollouts import RolloutSettings, label_all
 
 TABLES = 256
-"""Tables that are played at a time, with one set of rules."""
+"""Tables that are played together, under one set of rules."""
 _IN_VAIN = 100
-"""Parts without any decision after which there is none to be waited for."""
+"""After this many parts without a decision, the round gives up."""
 _DECISIONS, _CHOICES = 64 * TABLES, 6 * 64 * TABLES
-"""Room for their notes."""
+"""The most decisions and choices of one part."""
 
 
 class AdvantageDataset(NamedTuple):
     """Labelled decisions of one phase."""
 
     situations: NDArray[np.floating]
-    """(decisions, inputs), what the choices share."""
+    """(decisions, inputs), the inputs that all choices of a decision share."""
     tables: NDArray[np.uint64]
-    """(decisions, BIT_WORDS), what lies on the table as bits."""
+    """(decisions, BIT_WORDS), the table as bits."""
     choices: NDArray[np.floating]
-    """(choices, inputs), those of decision 0 first."""
+    """(choices, inputs), in the order of the decisions."""
     numbers: NDArray[np.integer]
     """(choices,), card (suits in order) or bid."""
     worth: NDArray[np.float32]
-    """(choices,), what each brought, in prices (``ohhell_agents.value.advantage_nets.price``)."""
+    """(choices,), the result of each choice in prices
+    (``ohhell_agents.value.advantage_nets.price``)."""
     sizes: NDArray[np.int8]
-    """(decisions,), how many choices each has."""
+    """(decisions,), number of choices of each decision."""
 
     @classmethod
     def empty(cls, situation: int, choice: int) -> Self:
-        """Returns room for the notes of some tables."""
+        """Returns an empty dataset with room for one part."""
         return cls(
             np.zeros((_DECISIONS, situation), np.float32),
             np.zeros((_DECISIONS, BIT_WORDS), np.uint64),
@@ -63,7 +64,7 @@ class AdvantageDataset(NamedTuple):
         )
 
     def compact(self, decisions: int, choices: int) -> AdvantageDataset:
-        """Returns a copy of what is filled, in half the room: float16 is exact enough."""
+        """Returns a copy of the filled part in half the memory; float16 is exact enough."""
         return AdvantageDataset(
             self.situations[:decisions].astype(np.float16),
             self.tables[:decisions].copy(),
@@ -75,29 +76,29 @@ class AdvantageDataset(NamedTuple):
 
 
 class LabelledDecisions(NamedTuple):
-    """AdvantageDataset of both phases."""
+    """The labelled decisions of both phases."""
 
     cards: AdvantageDataset
     bids: AdvantageDataset
 
     @property
     def decisions(self) -> int:
-        """How many decisions are noted."""
+        """The number of labelled decisions."""
         return len(self.cards.sizes) + len(self.bids.sizes)
 
 
 @dataclass(frozen=True)
 class EngineOpponent:
-    """Players whom the learner meets alone, at a share of the tables."""
+    """Opponents that the learner meets alone, at a share of the tables."""
 
     numbers: tuple[int, ...]
-    """Numbers inside the engine; each table has one of them in all other seats."""
+    """Their numbers inside the engine; at each table one of them takes all other seats."""
     share: float
 
 
 @dataclass(frozen=True)
 class EnginePlayers:
-    """Who plays: the models of all, the learner's first, and the opponents that it meets."""
+    """The players: the models of all, with the learner's first, and the opponents that it meets."""
 
     models: Rows
     opponents: tuple[EngineOpponent, ...] = ()
@@ -109,16 +110,16 @@ def label(
     number: int,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> LabelledDecisions:
-    """Plays and labels until a round has its decisions; the same with any number of threads.
+    """Plays and labels the decisions of a round; any number of threads gives the same result.
 
     Args:
         config: The settings of the run.
-        engine: Who plays.
+        engine: The players.
         number: The round, for the random streams.
         on_progress: Called with the number of decisions so far.
 
     Raises:
-        RulesError: Nothing is there to be labelled.
+        RulesError: No decision can be labelled.
     """
     cells = config.table_kinds()
     seed = np.random.SeedSequence([config.seed, number, 0xC0DE]).generate_state(1, np.uint64)[0]
@@ -140,14 +141,14 @@ def label(
         if found >= config.decisions:
             break
     cards, bids = (list(notes) for notes in zip(*parts, strict=True))
-    parts.clear()  # or all notes would be in memory twice
+    parts.clear()  # otherwise all decisions would be in memory twice
     return LabelledDecisions(_joined(cards), _joined(bids))
 
 
 def _in_order(
     part: Callable[[int], LabelledDecisions], threads: int
 ) -> Iterator[LabelledDecisions]:
-    """Yields part 0, part 1 ... without end, a few of them made ahead."""
+    """Yields part 0, part 1 and so on without end, with a few parts computed ahead."""
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[LabelledDecisions]] = deque()
         place = 0
@@ -163,7 +164,7 @@ def _in_order(
 
 
 def _joined(parts: list[AdvantageDataset]) -> AdvantageDataset:
-    """Returns all notes in one; each array goes as soon as it is copied."""
+    """Returns all parts as one; each array is freed once copied."""
     columns = list(zip(*parts, strict=True))
     parts.clear()
     return AdvantageDataset(*(np.concatenate(columns.pop(0)) for _ in AdvantageDataset._fields))
@@ -176,7 +177,7 @@ def _part(
     seed: np.uint64,
     place: int,
 ) -> LabelledDecisions:
-    """Plays and labels some tables."""
+    """Plays and labels one part."""
     rules, size = cell
     compiled = compile_rules(rules, "deal", size)
     games, chooser = new_games(TABLES), new_games(1)
@@ -198,7 +199,7 @@ def _part(
 
 
 def _seated(engine: EnginePlayers, seats: int, random: np.random.Generator) -> NDArray[np.int16]:
-    """Returns who sits where: int16 (TABLES, seats)."""
+    """Returns the player of every seat: int16 (TABLES, seats)."""
     players = np.full((TABLES, seats), HEURISTIC, np.int16)
     shares = [field.share for field in engine.opponents]
     if not shares:

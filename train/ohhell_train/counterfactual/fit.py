@@ -1,4 +1,4 @@
-"""Fitting the corrections of a player to labelled decisions."""
+"""Fits a player's advantage nets to labelled decisions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ohhell_train.counterfactual.dataset import AdvantageDataset
 
 
 class AdvantageBatch(NamedTuple):
-    """Some labelled decisions, as a network reads them."""
+    """Labelled decisions as tensors for a network."""
 
     situations: Tensor
     """float32 (decisions, inputs)."""
@@ -33,16 +33,16 @@ class AdvantageBatch(NamedTuple):
     decision: Tensor
     """int64 (choices,), the decision that each choice belongs to."""
     sizes: Tensor
-    """float32 (decisions,), how many choices each has."""
+    """float32 (decisions,), number of choices of each decision."""
 
 
 class AdvantageNet(nn.Module):
-    """One of the two corrections, as ``agents/ohhell_agents/value/advantage_nets.py`` works it out.
+    """One of the two advantage nets; ``agents/ohhell_agents/value/advantage_nets.py`` evaluates it.
 
     Args:
-        situation: Inputs that the choices of a decision share.
-        choice: Inputs of a choice.
-        numbers: How many different choices there are.
+        situation: Number of inputs that the choices of a decision share.
+        choice: Number of inputs of a choice.
+        numbers: Number of different choices.
     """
 
     def __init__(self, situation: int, choice: int, numbers: int) -> None:
@@ -54,10 +54,10 @@ class AdvantageNet(nn.Module):
         nn.init.normal_(self.number.weight, 0.0, 0.02)
         self.middle = nn.Linear(HIDDEN1, HIDDEN2)
         self.out = nn.Linear(HIDDEN2, 1, bias=False)
-        nn.init.zeros_(self.out.weight)  # at first, nothing is corrected
+        nn.init.zeros_(self.out.weight)  # the untrained net corrects nothing
 
     def forward(self, part: AdvantageBatch) -> Tensor:
-        """Returns the corrections of all choices of some decisions, float32 in prices."""
+        """Returns the corrections of all choices, float32 in prices."""
         base = self.situation(part.situations) + self.table(part.bits)
         wide = base[part.decision] + self.choice(part.choices) + self.number(part.numbers)
         return self.out(F.relu(self.middle(F.relu(wide)))).squeeze(-1)
@@ -76,7 +76,7 @@ class AdvantageNet(nn.Module):
         }
 
     def put(self, models: Rows, name: str) -> None:
-        """Writes the weights into a ``MODELS`` row, as the correction of a "card" or a "bid"."""
+        """Writes the weights into a ``MODELS`` row, as the advantage net of "card" or "bid"."""
         for part, weights in self._parts().items():
             models[f"{name}_{part}"][0] = weights.detach().numpy()
         models["has_advantages"] = 1
@@ -96,19 +96,19 @@ def fit_advantage_net(
     seed: int,
     on_progress: Callable[[float], None] = lambda _: None,
 ) -> float:
-    """Fits a correction to labelled decisions.
+    """Fits an advantage net to labelled decisions.
 
-    What is fitted is how much better or worse each choice is than the mean of its decision, by the
-    reckoning (input 0 of a choice) and its correction together: what all choices share, luck above
-    all, takes no part.
+    The target is how much better or worse each choice is than the mean of its decision. It is
+    fitted by the sum of the heuristic's estimate (input 0 of a choice) and its correction.
+    Everything that all choices share, luck above all, cancels.
 
     Args:
-        network: The correction, changed in place.
-        notes: The decisions; none: nothing is changed.
-        settings: How to fit.
-        rate: The learning rate at its highest.
-        seed: Of the order of the decisions.
-        on_progress: Called with the share of the steps that is done.
+        network: The advantage net, changed in place.
+        notes: The decisions; without any, nothing changes.
+        settings: Settings of the fit.
+        rate: The highest learning rate.
+        seed: Seed of the order of the decisions.
+        on_progress: Called with the completed share of the steps.
 
     Returns:
         The mean loss of the last pass (squared prices, summed over the choices of a decision).
@@ -139,7 +139,7 @@ def fit_advantage_net(
 
 
 def _rise_and_fall(step: int, steps: int) -> float:
-    """Returns the share of the learning rate: up in a tenth of the steps, then down to nothing."""
+    """Returns the share of the learning rate: it rises for a tenth of the steps, then falls."""
     rise = max(0.1 * steps, 1.0)
     if step < rise:
         return (step + 1) / (rise + 1)

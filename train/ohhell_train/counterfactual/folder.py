@@ -3,11 +3,11 @@
 ::
 
     runs/strong/
-      config.yaml        the settings, with what names stand for written out
-      versions.json      of the libraries that trained it
-      start/             the player that it began as, if it began as one
-      rounds/1/ 2/ ...   the player after each round, whole or not there: what a run goes on from
-      metrics.csv        one row for each round, made anew from the rounds
+      config.yaml        the settings, with the rules written out
+      versions.json      versions of the libraries that trained it
+      start/             the player that the run began as, if any
+      rounds/1/ 2/ ...   the player after each round, complete or absent; a run continues from these
+      metrics.csv        one row for each round, rewritten from the rounds
       best/  last/       the player that measured best, and the newest
       .lock              held by the process that trains, with its number
 """
@@ -29,13 +29,13 @@ from ohhell_train.runs.metrics import METRICS, Row, write_metrics
 
 ROUNDS = "rounds"
 _FREE = {"method", "rounds", "max_minutes", "threads", "report"}
-"""Settings that may change while a run is interrupted: no round depends on them."""
+"""Settings that may change before a run continues, because no round depends on them."""
 _LARGEST = 1e18
-"""No number of a round's card is larger."""
+"""The largest number allowed in a round's metadata."""
 
 
 class CounterfactualRun(RunFolder[CounterfactualConfig]):
-    """A folder with a run in it; see the module's docstring for what it holds."""
+    """A folder that holds a run; the module's docstring lists its files."""
 
     settings = CounterfactualConfig
 
@@ -44,16 +44,16 @@ class CounterfactualRun(RunFolder[CounterfactualConfig]):
             start_of(config.start).save(self.path / START)
 
     def done(self) -> str:
-        """Returns how many rounds there are, in words."""
+        """Returns the number of finished rounds, in words."""
         rounds = len(self.rounds())
         return how_many(rounds, "round") if rounds else ""
 
     def finished(self) -> bool:
-        """Returns whether all rounds are there."""
+        """Returns whether all rounds are done."""
         return len(self.rounds()) >= self.config().rounds
 
     def summary(self) -> str:
-        """Returns what the run did, in a few words."""
+        """Returns a short summary of the run."""
         rounds = [player.about for player in self.rounds()]
         if not rounds:
             return "No round was played"
@@ -61,14 +61,14 @@ class CounterfactualRun(RunFolder[CounterfactualConfig]):
         minutes, cpu = rounds[-1]["seconds"] / 60, rounds[-1]["cpu_seconds"] / 60
         return (
             f"Trained on {decisions:,} labelled decisions of {self.done()} in {minutes:.1f} "
-            f"minutes ({cpu:.1f} of the processor)"
+            f"minutes ({cpu:.1f} CPU minutes)"
         )
 
     def check_rounds(self, config: CounterfactualConfig, rounds: list[CounterfactualAgent]) -> None:
-        """Checks that the rounds were made with the settings of the run as they are now.
+        """Checks that the rounds were made with the present settings of the run.
 
         Raises:
-            CheckpointError: They were not.
+            CheckpointError: A setting has changed.
         """
         for number, player in enumerate(rounds, 1):
             then = player.about.get("made_with")
@@ -79,23 +79,23 @@ class CounterfactualRun(RunFolder[CounterfactualConfig]):
             )
 
     def start(self, config: CounterfactualConfig) -> Rows:
-        """Returns the models that the run begins with, a copy in its own folder.
+        """Returns the models that the run starts from, read from its own copy.
 
         Raises:
-            CheckpointError: The copy is broken.
+            CheckpointError: The copy is damaged.
         """
         return (
             fitted() if config.start is None else CounterfactualAgent.load(self.path / START).models
         )
 
     def rounds(self) -> list[CounterfactualAgent]:
-        """Returns the players of the rounds that are done, in order.
+        """Returns the players of the finished rounds, in order.
 
-        A kill leaves a round whole or not at all.
+        A kill leaves a complete round or none.
 
         Raises:
-            CheckpointError: A round is damaged, or was made by another version: nothing that took
-                hours is thrown away unasked.
+            CheckpointError: A round is damaged, or was made by another version. It is not deleted,
+                because it may have taken hours.
         """
         players: list[CounterfactualAgent] = []
         while True:
@@ -107,17 +107,17 @@ class CounterfactualRun(RunFolder[CounterfactualConfig]):
                 _check_about(folder, player.about)
             except OhHellError as error:
                 raise CheckpointError(
-                    f"{error} (move {folder} elsewhere to have that round played again)"
+                    f"{error} (move {folder} away to play that round again)"
                 ) from None
             players.append(player)
 
     def save_round(self, number: int, player: CounterfactualAgent) -> None:
-        """Writes the player of a round, and what follows from it."""
+        """Saves the player of a round, and the files derived from it."""
         player.save(self.path / ROUNDS / str(number))
         self.write_derived()
 
     def write_derived(self) -> None:
-        """Writes the metrics and the players that are chosen among the rounds."""
+        """Writes the metrics, and the best and the newest player."""
         players = self.rounds()
         if not players:
             return
@@ -135,22 +135,22 @@ def made_with(config: CounterfactualConfig) -> dict[str, Any]:
 
 
 def start_of(name: str) -> CounterfactualAgent:
-    """Returns the player that a run is to begin as.
+    """Returns the player to start a run from.
 
     Raises:
-        OhHellError: There is none, or it is of another kind.
+        OhHellError: The player does not exist, or is of another kind.
     """
     try:
         player = ohhell_agents.make(name)
     except OhHellError as error:
         raise RulesError(f"start: {error}") from None
     if not isinstance(player, CounterfactualAgent):
-        raise RulesError(f"start={shown(name)}: a checkpoint of this kind is wanted")
+        raise RulesError(f"start={shown(name)}: must be a checkpoint of counterfactual self-play")
     return player
 
 
 def _check_about(folder: Path, about: dict[str, Any]) -> None:
-    """Refuses a round whose card does not say what this library writes about rounds."""
+    """Refuses a round whose metadata is not in the form that this library writes."""
     numbers = [about.get(name) for name in ("round", "decisions", "seconds", "cpu_seconds")]
     scores = about.get("scores")
     sound = isinstance(scores, dict)
@@ -158,7 +158,7 @@ def _check_about(folder: Path, about: dict[str, Any]) -> None:
         sound = sound and isinstance(ends, list) and len(ends) == 3
         numbers += ends if isinstance(ends, list) else [None]
     if not sound or not all(map(_is_plain_number, numbers)):
-        raise CheckpointError(f"{folder / METADATA}: what it says of its training is broken")
+        raise CheckpointError(f"{folder / METADATA}: its record of the training is damaged")
 
 
 def _is_plain_number(value: Any) -> bool:
@@ -166,13 +166,13 @@ def _is_plain_number(value: Any) -> bool:
 
 
 def _total(about: dict[str, Any]) -> float:
-    """Returns by how much a player was better than all fields; unmeasured: never."""
+    """Returns the sum of a player's differences over all fields; unmeasured: minus infinity."""
     scores = about["scores"]
     return sum(float(ends[0]) for ends in scores.values()) if scores else float("-inf")
 
 
 def metrics_of(about: dict[str, Any]) -> Row:
-    """Returns what is known of a round as one row."""
+    """Returns the metrics of a round as one row."""
     row: Row = {
         name: value for name, value in about.items() if isinstance(value, int | float | None)
     }

@@ -1,8 +1,8 @@
-"""What the advantage nets are fitted to: every choice of a decision, played out on the true deal.
+"""Counterfactual rollouts: every choice of a decision, played out on the true deal.
 
-The cards that a seat cannot see are, given all that it has seen, a fair draw from what they can be:
-so what comes of an action on the true deal is an unbiased sample of what it is worth, where worlds
-drawn without regard to the bids and plays are not. Compiled.
+Given all that a seat has seen, the cards hidden from it are a fair draw. So the result of an action
+on the true deal is an unbiased sample of its value. Worlds drawn without regard to the bids and
+plays would be biased. Compiled.
 """
 
 # pyright: basic
@@ -26,24 +26,24 @@ from ohhell_train.trick_model.samples import explored, happens
 
 _BID, _PLAY = int(Phase.BID), int(Phase.PLAY)
 _CARDS, _BIDS = 0, 2
-"""Where the numbers of decisions and, behind it, of choices stand in what is counted."""
+"""Indices of the number of decisions among the counts; the number of choices comes next."""
 
 
 class RolloutSettings(NamedTuple):
-    """At which decisions every choice is played out, and how far the learner strays in between."""
+    """The decisions whose choices are played out, and the noise of the learner's own play."""
 
     card: float
     """Probability of a random card."""
     bid_beside: float
-    """Probability of a bid beside the own."""
+    """Probability of a bid one higher or lower than the player's own."""
     bid: float
     """Probability of a random bid."""
     bids: float
-    """Share of the bids at which every choice is played out."""
+    """Share of the bids whose choices are played out."""
     cards: float
-    """Share of the cards, likewise."""
+    """Share of the cards whose choices are played out."""
     relative: float
-    """Share of the mean of the others' points that is taken off the own ones."""
+    """Share of the others' mean points that is subtracted from the seat's own."""
 
 
 @inner
@@ -53,16 +53,17 @@ def _move(row, rules, action):
 
 @inner
 def played_out(row, rules, models, players, chooser, action, relative):
-    """Returns what an action brings its seat if the deal is then played out, in points.
+    """Returns the points that a seat gets from an action if the deal is then played out.
 
     Args:
         row: A table in the bidding or in play; it is changed.
         rules: Its rules record.
         models: ``MODELS`` rows.
-        players: int8 (seats,), who plays on in each seat: a number of ``value/players.py``.
+        players: int8 (seats,), the player that continues in each seat: a number of
+            ``value/players.py``.
         chooser: Record with a random stream, for random players.
         action: The first action.
-        relative: Share of the mean of the others' points that is taken off.
+        relative: Share of the others' mean points that is subtracted.
     """
     seat = np.int64(row.seat)
     _move(row, rules, action)
@@ -78,25 +79,25 @@ def played_out(row, rules, models, players, chooser, action, relative):
 
 @entry
 def label_all(tables, rules, models, chooser, settings, cards, bids):
-    """Plays one deal at each table; at some decisions of the learner every choice is played out.
+    """Plays one deal at each table; at some of the learner's decisions every choice is played out.
 
-    The learner is player ``HEURISTIC``, whose models come first; it strays now and then, the
-    others do not. Stops early where there is no room for another deal's decisions.
+    The learner is player ``HEURISTIC``, whose models come first. Only the learner plays with noise.
+    Stops early if another deal's decisions may not fit.
 
     Args:
         tables: ``GAME`` rows (N,), each dealt, of single deals; one ``GAME`` row of scratch; int8
-            (N, seats), who plays in each seat.
+            (N, seats), the player of each seat.
         rules: ``RULES`` row.
         models: ``MODELS`` rows.
-        chooser: ``GAME`` rows; the stream of row 0 makes all choices.
+        chooser: ``GAME`` rows; the stream of row 0 makes all random choices.
         settings: ``RolloutSettings``.
-        cards: Rows for decisions D and choices R about cards, by name: situations float32 (D,
-            CARD_SITUATION), tables uint64 (D, BIT_WORDS), choices float32 (R, CARD_CHOICE),
-            numbers int64 (R,), worth float32 (R,) in prices, sizes int8 (D,), how many choices.
-        bids: The same of bids.
+        cards: Rows for D decisions and R choices about cards, by name: situations float32 (D,
+            CARD_SITUATION), tables uint64 (D, BIT_WORDS), choices float32 (R, CARD_CHOICE), numbers
+            int64 (R,), worth float32 (R,) in prices, sizes int8 (D,), the number of choices.
+        bids: The same for bids.
 
     Returns:
-        Numbers of decisions and of choices noted: cards, then bids.
+        Numbers of decisions and of choices written: cards, then bids.
     """
     games, scratch, players = tables
     rng, record = chooser[0], rules[0]
@@ -133,14 +134,14 @@ def label_all(tables, rules, models, chooser, settings, cards, bids):
 
 @inline
 def _is_full(rows, at, first):
-    room = 64  # more than the seats of a table decide in a deal
+    room = 64  # more than the decisions of all seats in a deal
     many_choices = at[first + 1] + room * MOST_CHOICES > len(rows.choices)
     return at[first] + room > len(rows.situations) or many_choices
 
 
 @inline
 def _next_features(rows, at, first):
-    """Returns where the features of the next decision go."""
+    """Returns the position for the features of the next decision."""
     decision, choice = at[first], at[first + 1]
     end = choice + MOST_CHOICES
     return Features(
@@ -164,7 +165,7 @@ def _weigh_cards(row, rules, models, rows, at, values, codes):
 
 @inline
 def _weigh_bids(row, rules, models, rows, at, values, codes):
-    """Notes all legal bids; their rows are moved together, since all bids were weighed."""
+    """Records all legal bids; their rows were computed for all bids, so they are moved together."""
     features = _next_features(rows, at, _BIDS)
     weigh_bids(row, rules, models, values[:NUM_BIDS], features, True)
     choices, numbers, found = features.choices, features.numbers, 0
@@ -179,7 +180,7 @@ def _weigh_bids(row, rules, models, rows, at, values, codes):
 
 @inline
 def _note_worth(row, rules, others, relative, rows, at, first, found, codes):
-    """Notes what each choice brings, if there are two or more."""
+    """Records the result of each choice, if there are two or more."""
     if found < 2:
         return
     scratch, models, seated, rng = others

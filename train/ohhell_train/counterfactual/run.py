@@ -46,14 +46,14 @@ _SIZES = {
     "card": (CARD_SITUATION, CARD_CHOICE, BID_BASE),
     "bid": (BID_SITUATION, BID_CHOICE, NUM_BIDS),
 }
-"""Of the networks, see ``AdvantageNet``."""
+"""Sizes of the networks, see ``AdvantageNet``."""
 
 
 class CounterfactualTrainer(Trainer[CounterfactualConfig]):
-    """A run of counterfactual self-play while it trains.
+    """A run of counterfactual self-play during training.
 
-    A round depends on the settings and on the player before it alone, so a run that was stopped
-    anywhere goes on with the round that was lost, and ends as an unbroken one.
+    A round depends only on the settings and on the player before it. A stopped run therefore
+    repeats the lost round, and ends like an unbroken one.
     """
 
     run: CounterfactualRun
@@ -61,10 +61,10 @@ class CounterfactualTrainer(Trainer[CounterfactualConfig]):
 
     @classmethod
     def check(cls, config: CounterfactualConfig) -> None:
-        """Checks all of the settings that can be checked without a run.
+        """Checks the settings as far as possible without a run.
 
         Raises:
-            OhHellError: They cannot be played, or one of the players is not found.
+            OhHellError: The settings cannot be played, or a player does not exist.
         """
         cells = config.table_kinds()
         for rules, size in cells:
@@ -75,16 +75,18 @@ class CounterfactualTrainer(Trainer[CounterfactualConfig]):
                     f"hand_size={size}: {error}" if size else f"rules: {error}"
                 ) from None
         if config.bids == 0 and all(set(_sizes(rules, size)) == {1} for rules, size in cells):
-            raise RulesError("bids=0: in deals of one card there is nothing else to learn")
+            raise RulesError(
+                "bids=0: deals of one card have nothing else to learn; set bids above 0"
+            )
         learner = fitted() if config.start is None else start_of(config.start).models
         _players(config, learner, [])
         check_fields(config.report.fields, [rules for rules, _ in cells], config.report.seed)
 
     def restore(self) -> None:
-        """Takes up the rounds that are done.
+        """Restores the finished rounds.
 
         Raises:
-            CheckpointError: One is damaged, or was played with other settings.
+            CheckpointError: A round is damaged, or was played with other settings.
         """
         self.rounds = self.run.rounds()
         self.run.check_rounds(self.config, self.rounds)
@@ -95,11 +97,11 @@ class CounterfactualTrainer(Trainer[CounterfactualConfig]):
 
     @property
     def done(self) -> int:
-        """How many rounds are done."""
+        """The number of rounds done."""
         return len(self.rounds)
 
     def finished(self) -> bool:
-        """Returns whether that is all of them."""
+        """Returns whether all rounds are done."""
         return self.done >= self.config.rounds
 
     def step(self) -> bool:
@@ -128,11 +130,11 @@ class CounterfactualTrainer(Trainer[CounterfactualConfig]):
         return CounterfactualAgent(self.rounds[-1].models)
 
     def deals(self) -> int:
-        """Returns how many deals a measurement has at each kind of table: they share them."""
+        """Returns the number of deals at each kind of table, which share those of a measurement."""
         return max(2, self.config.report.deals // len(self.config.table_kinds()))
 
     def save(self, found: Mapping[str, Difference]) -> Row:
-        """Saves the player of a round, with what is known of it."""
+        """Saves the player of a round with its metrics."""
         kinds = self.config.table_kinds()
         about = self.rounds[-1].about | {
             "scores": {
@@ -152,12 +154,12 @@ class CounterfactualTrainer(Trainer[CounterfactualConfig]):
     def _fit(
         self, models: Rows, name: str, dataset: AdvantageDataset, share: float
     ) -> float | None:
-        """Fits one of the networks; returns its loss, None where there was nothing to learn."""
+        """Fits one of the networks; returns its loss, or None if there was nothing to learn."""
         seed = self.config.seed * 1000 + self.done + 1
         torch.manual_seed(seed)
         network, settings = AdvantageNet(*_SIZES[name]), self.config.fit
         rate = settings.learning_rate
-        if models[f"{name}_out"].any():  # fitted before; all zeros would never move again
+        if models[f"{name}_out"].any():  # fitted before; a network of zeros would never learn
             network.take(models, name)
             rate = settings.later_learning_rate
         self._show(f"fitting {name}s", share)
@@ -179,7 +181,7 @@ def _copy(models: Rows) -> Rows:
 def _players(
     config: CounterfactualConfig, learner: Rows, done: list[CounterfactualAgent]
 ) -> EnginePlayers:
-    """Returns who plays in a round: the learner, and those that it meets."""
+    """Returns the players of a round: the learner, and its opponents."""
     stack, fields = [learner], list[EngineOpponent]()
     for wish in config.opponents:
         players = done[:-1] or done if wish.player == PAST else [_met(wish.player)]
@@ -191,7 +193,7 @@ def _players(
             _check_lives_inside(wish.player, player)
             numbers.append(HEURISTIC + len(stack))
             stack.append(player.models)  # type: ignore[attr-defined]
-        if numbers:  # before the second round there is no past
+        if numbers:  # the first round has no past selves
             fields.append(EngineOpponent(tuple(numbers), wish.share))
     models = np.concatenate([rows.view(np.ndarray) for rows in stack])
     return EnginePlayers(engine_rows(models), tuple(fields))
@@ -207,8 +209,8 @@ def _met(name: str) -> ohhell_agents.Agent:
 def _check_lives_inside(name: str, player: ohhell_agents.Agent) -> None:
     if player.engine_player != HEURISTIC:
         raise RulesError(
-            f"opponents: {shown(name)} does not live in the engine; heuristic, random, past or a "
-            "checkpoint of counterfactual self-play can be met"
+            f"opponents: {shown(name)} does not run inside the engine; use heuristic, random, past "
+            "or a checkpoint of counterfactual self-play"
         )
 
 

@@ -1,4 +1,4 @@
-"""The settings of distillation: typed, checked, their defaults in this one place."""
+"""The settings of distillation: typed and checked, with all their defaults."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ METHOD = "distill"
 
 
 class StudentFitSettings(FitSettings):
-    """StudentFit the network to the games."""
+    """The fit of the network to the games."""
 
     hands_weight: float = Field(default=0.03, ge=0, le=1000)
-    """Weight in the loss of how badly the policy guesses the hidden hands; 0: it guesses none. The
-    guesses are there in training only, the saved player does without."""
+    """Weight in the loss of the error in guessing the hidden hands; 0: no guesses. Only training
+    uses the guesses; the saved player does not make them."""
 
 
 class DistillConfig(TableSettings):
@@ -37,23 +37,22 @@ class DistillConfig(TableSettings):
     }
 
     method: Literal["distill"] = METHOD  # type: ignore[mutable-override]
-    """Tells these settings from those of other ways to train."""
+    """The training method."""
     teacher: PlayerName = "zoo:universal"
-    """Whose choices are learned: what ``ohhell_agents.make`` makes a player from."""
+    """The player whose choices are learned: any that ``ohhell_agents.make`` accepts."""
     opponents: tuple[OpponentSettings, ...] = Field(default=(), max_length=20)
-    """Who else sits at the tables, a list of ``{player: NAME, share: X}``. At its share of the
-    tables an opponent takes one to all but one of the seats; the teacher has the rest. What
-    opponents choose is not learned."""
+    """Opponents at the tables, a list of ``{player: NAME, share: X}``. At its share of the tables
+    an opponent takes between one seat and all but one; the teacher takes the rest. The opponents'
+    choices are not learned."""
     layout: Literal["default", "universal"] = "default"
     """Layout of the observation."""
     decisions: int = Field(default=1_000_000, ge=1, le=50_000_000)
-    """How many decisions of the teacher to learn from, to the next part; forced ones do not count.
-    A million takes about 200 MB of the disk, and twice that of memory while it is read."""
+    """Decisions of the teacher to learn from, rounded up to whole parts; forced moves do not count.
+    A million takes about 200 MB on disk, and twice that in memory while it is read."""
     noise: NoiseSettings = NoiseSettings()
-    """The teacher's own choice is learned all the same."""
+    """The network still learns the teacher's own choice."""
     start: PlayerName | None = None
-    """Folder of a checkpoint of this shape that the network begins as; null: it begins from
-    nothing."""
+    """Folder of a checkpoint of the same shape to start from; null: random weights."""
     network: NetworkSettings = NetworkSettings()
     fit: StudentFitSettings = StudentFitSettings(epochs=6, learning_rate=2e-3, batch_size=512)
     report: ReportSettings = ReportSettings()
@@ -61,7 +60,7 @@ class DistillConfig(TableSettings):
     @model_validator(mode="after")
     def _one_kind_of_table(self) -> Self:
         if any(isinstance(each, tuple) for each in (self.rules, self.players, self.hand_size)):
-            raise ValueError("rules, players and hand_size: one of each is allowed here")
+            raise ValueError("rules, players and hand_size: distillation allows only one of each")
         if any(each.player == PAST for each in self.opponents):
-            raise ValueError("opponents: a run of distillation has no past selves")
+            raise ValueError('opponents: distillation has no past selves, so leave "past" out')
         return self

@@ -1,4 +1,4 @@
-"""Decisions of a teacher: what it saw and chose, what its seat was paid, what it could not see."""
+"""Decisions of a teacher: its view, its choice, its seat's reward, and the hidden hands."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ from ohhell_env.observation import Layout
 
 
 class DistillBatch(NamedTuple):
-    """Some decisions, as they are fitted."""
+    """Some decisions in the form for the fit."""
 
     views: Tensor
-    """int8 (B, L), what the seat saw: all that the network reads."""
+    """int8 (B, L), the seat's views: the network's only input."""
     masks: Tensor
     """uint8 (B, A), 1 for each legal action."""
     chosen: Tensor
     """int64 (B,), the teacher's action."""
     worth: Tensor
-    """float32 (B,), what the deal brought the seat, in units of reward."""
+    """float32 (B,), the seat's result of the deal, in units of reward."""
     hands: NDArray[np.uint64]
-    """(B, seats - 1), what the other seats held, clockwise: to be guessed, never read."""
+    """(B, seats - 1), the other seats' hands, clockwise: to be guessed, never an input."""
 
 
 @dataclass(frozen=True)
 class DistillDataset:
-    """Decisions; of the views only what is not zero is kept, which is one value in ten."""
+    """Decisions; of the views only nonzero values are kept, one value in ten."""
 
     sizes: NDArray[np.uint16]
-    """(D,), how many values of each view are not zero."""
+    """(D,), number of nonzero values of each view."""
     places: NDArray[np.uint16]
-    """(n,), where these stand, those of decision 0 first."""
+    """(n,), positions of the nonzero values, in the order of the decisions."""
     values: NDArray[np.int8]
-    """(n,), what they are."""
+    """(n,), the nonzero values."""
     legal: NDArray[np.uint8]
     """(D, bytes), the bits of the action masks."""
     chosen: NDArray[np.uint8]
     """(D,), the teacher's action."""
     worth: NDArray[np.float32]
-    """(D,), what the deal brought the seat, in units of reward."""
+    """(D,), the seat's result of the deal, in units of reward."""
     hands: NDArray[np.uint64]
-    """(D, seats - 1), masks of what the other seats held, clockwise."""
+    """(D, seats - 1), masks of the other seats' hands, clockwise."""
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -61,7 +61,7 @@ class DistillDataset:
         worth: NDArray[np.float32],
         hands: NDArray[np.uint64],
     ) -> Self:
-        """Returns decisions from views (D, L) and masks (D, A) as the tables show them."""
+        """Returns decisions from the tables' views (D, L) and masks (D, A)."""
         rows, places = np.nonzero(views)
         return cls(
             sizes=np.bincount(rows, minlength=len(views)).astype(np.uint16),
@@ -75,7 +75,7 @@ class DistillDataset:
 
     @classmethod
     def joined(cls, parts: Sequence[DistillDataset]) -> Self:
-        """Returns the decisions of several parts, one after the other."""
+        """Returns the decisions of several parts, one part after the other."""
         return cls(
             **{name: np.concatenate([getattr(part, name) for part in parts]) for name in NAMES}
         )
@@ -90,11 +90,11 @@ class DistillDataset:
         return np.cumsum(sizes) - sizes
 
     def batch(self, rows: NDArray[np.int64], layout: Layout) -> DistillBatch:
-        """Returns some of the decisions, views and masks written out.
+        """Returns some of the decisions, with full views and masks.
 
         Args:
-            rows: Which ones, in any order.
-            layout: Of the views.
+            rows: The indices of the decisions, in any order.
+            layout: The layout of the views.
         """
         sizes = self.sizes[rows].astype(np.int64)
         before = np.cumsum(sizes) - sizes

@@ -1,4 +1,4 @@
-"""StudentFit a student to dataset, epoch by epoch; between two epochs everything can be saved."""
+"""Fits a student to a dataset, epoch by epoch; its state can be saved between two epochs."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from ohhell_train.distill.student import Losses, Student
 from ohhell_train.runs.trainer import DivergedError
 
 _CHUNK = 4096
-"""Decisions that are looked at together where nothing is fitted."""
+"""Decisions per batch in evaluation."""
 
 
 class StudentFit:
-    """A student, its optimiser, and how far they are.
+    """A student with its optimiser and its progress.
 
     Args:
         config: The settings.
         dataset: The decisions to learn from.
-        held_out: Others, to see how well it does on decisions that it did not learn from.
-        start: What the network begins as; None: it begins from nothing.
+        held_out: Other decisions, for evaluation only.
+        start: The network to start from; None starts from random weights.
     """
 
     def __init__(
@@ -48,37 +48,39 @@ class StudentFit:
         self.student = Student(network, fit.hands_weight > 0)
         self.optimizer = torch.optim.Adam(self.student.parameters(), lr=fit.learning_rate)
         self.steps = -(-len(dataset) // fit.batch_size)
-        """Of the optimiser in an epoch."""
+        """Steps of the optimiser in an epoch."""
         total = max(fit.epochs * self.steps, 3)
         self.schedule = torch.optim.lr_scheduler.OneCycleLR(
             self.optimizer,
             max_lr=fit.learning_rate,
             total_steps=total,
-            pct_start=max(0.1, 2 / total),  # it divides by how long it rises, and falls
+            pct_start=max(
+                0.1, 2 / total
+            ),  # the scheduler divides by the lengths of the rise and the fall
             cycle_momentum=False,
         )
 
     @property
     def network(self) -> Network:
-        """What the player will be."""
+        """The network of the student."""
         return self.student.network
 
     def checkpoint(self) -> Checkpoint:
-        """Returns what is saved of the student: its network, and what that was trained for."""
+        """Returns the checkpoint of the student: its network, and the tables it was trained for."""
         config = self.config
         return Checkpoint(self.network, self.rules, config.layout, self.hand_size)
 
     def epoch(
         self, number: int, on_progress: Callable[[int], None] = lambda _: None
     ) -> dict[str, float]:
-        """Goes through the dataset once, in an order of its own; returns what there is to note.
+        """Goes through the dataset once, in this epoch's own order; returns the metrics.
 
         Args:
-            number: Which epoch, counted from 1 on; its order depends on that and the seed alone.
-            on_progress: Called with the number of decisions gone through.
+            number: The epoch, from 1 on; its order depends only on this number and the seed.
+            on_progress: Called with the number of decisions so far.
 
         Raises:
-            DivergedError: The numbers went out of hand.
+            DivergedError: The numbers are no longer finite.
         """
         order = np.random.default_rng([self.config.seed, 0xF17, number]).permutation(
             len(self.dataset)
@@ -98,7 +100,7 @@ class StudentFit:
 
     def _step(self, part: DistillBatch) -> tuple[Tensor, ...]:
         losses, _, _ = self.student.losses(part)
-        # Policy and critic share nothing, and Adam takes no notice of the size of a loss: they
+        # Policy and critic share no weights, and Adam ignores the scale of a loss, so the losses
         # need no weights.
         loss = losses.policy + losses.value + self.config.fit.hands_weight * losses.hands
         self.optimizer.zero_grad()
@@ -109,14 +111,14 @@ class StudentFit:
 
     def _diverged(self, number: int) -> DivergedError:
         return DivergedError(
-            f"in epoch {number} the numbers went out of hand; fit.learning_rate="
-            f"{self.config.fit.learning_rate:g} is too high, most likely: begin the run anew with "
-            "a lower one"
+            f"in epoch {number} the numbers are no longer finite; most likely fit.learning_rate="
+            f"{self.config.fit.learning_rate:g} is too high: start the run again with a lower "
+            "one"
         )
 
     @torch.no_grad()
     def _on_held_out(self) -> dict[str, float]:
-        """Returns how well the student does on decisions that it did not learn from."""
+        """Returns the student's metrics on held-out decisions."""
         same, policy, off = 0, 0.0, 0.0
         for part in self._chunks():
             losses, log_probs, values = self.student.losses(part)
@@ -136,7 +138,7 @@ class StudentFit:
             yield self.held_out.batch(rows[start : start + _CHUNK], self.layout)
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """Returns all that is needed to go on from here: tensors by name, and plain data."""
+        """Returns everything needed to continue from here: tensors by name, and plain data."""
         tensors = {f"student.{name}": value for name, value in self.student.state_dict().items()}
         for number, values in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{number}.{name}": value for name, value in values.items()}
@@ -144,11 +146,11 @@ class StudentFit:
         return plain, self.schedule.state_dict()
 
     def restore(self, tensors: Mapping[str, Tensor], schedule: Mapping[str, Any]) -> None:
-        """Goes on from a ``state`` of the same settings.
+        """Continues from a ``state`` of the same settings.
 
         Raises:
-            KeyError: Something is missing in it; also TypeError, ValueError or RuntimeError where
-                it does not fit.
+            KeyError: Something is missing in the state; also TypeError, ValueError or RuntimeError
+                if the state does not fit.
         """
         names = self.student.state_dict()
         self.student.load_state_dict({name: tensors[f"student.{name}"] for name in names})
@@ -156,7 +158,7 @@ class StudentFit:
         for number, like in enumerate(self.student.parameters()):
             mine = f"optimizer.{number}."
             saved = {k.removeprefix(mine): v for k, v in tensors.items() if k.startswith(mine)}
-            # in the same order of the memory as the weights, else sums are rounded otherwise
+            # the memory order of the weights, because another order would round sums differently
             optimizer["state"][number] = {
                 name: value if value.shape != like.shape else torch.empty_like(like).copy_(value)
                 for name, value in saved.items()

@@ -3,18 +3,18 @@
 ::
 
     runs/student/
-      config.yaml               the settings, with what names stand for written out
-      versions.json             of the libraries that trained it
-      games/0.safetensors ...   the teacher's decisions in parts; part 0 is not learned from
-      start/                    the player that it began as, if it began as one
+      config.yaml               the settings, with the rules written out
+      versions.json             versions of the libraries that trained it
+      games/0.safetensors ...   the teacher's decisions in parts; part 0 is held out
+      start/                    the player that the run began as, if any
       state.safetensors         all that a resumed run needs between two epochs
       epochs/1/ 2/ ...          the player after each epoch
-      metrics.csv               one row for each epoch, made anew from the state
+      metrics.csv               one row for each epoch, rewritten from the state
       best/  last/              the player that measured best, and the newest
       .lock                     held by the process that trains, with its number
 
-Each file and each player is there whole or not at all, and what is made from others comes after
-them: a run that was killed goes on with the part or the epoch that was lost.
+Each file and each player is written completely or not at all, and derived files are written last.
+After a kill a run continues with the part or the epoch that was lost.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from ohhell_train.runs.state import read_arrays, write_arrays
 
 STATE, GAMES, EPOCHS = "state.safetensors", "games", "epochs"
 _PLAYED_WITH = {"rules", "players", "hand_size", "layout", "seed", "teacher", "noise", "opponents"}
-"""Settings that the games depend on."""
+"""The settings that the games depend on."""
 _FITTED_WITH = _PLAYED_WITH | {"decisions", "start", "network", "fit"}
-"""Settings that the fit depends on."""
-_FIT_ANEW = f"move {STATE} elsewhere to have the epochs fitted again"
+"""The settings that the fit depends on."""
+_FIT_ANEW = f"move {STATE} away to fit the epochs again"
 
 
 class DistillRun(RunFolder[DistillConfig]):
-    """A folder with a run in it; see the module's docstring for what it holds."""
+    """A folder that holds a run; the module's docstring lists its files."""
 
     settings = DistillConfig
 
@@ -57,32 +57,32 @@ class DistillRun(RunFolder[DistillConfig]):
             save_checkpoint(self.path / START, checkpoint_in(Path(config.start), WHOLE))
 
     def done(self) -> str:
-        """Returns how many epochs, or else parts of the games, are kept, in words."""
+        """Returns the number of finished epochs, or else of parts of the games, in words."""
         epochs, parts = len(self.rows()), self.parts()
         if epochs:
             return how_many(epochs, "epoch")
         return f"{how_many(parts, 'part')} of the games" if parts else ""
 
     def finished(self) -> bool:
-        """Returns whether all epochs are fitted."""
+        """Returns whether all epochs are done."""
         return len(self.rows()) >= self.config().fit.epochs
 
     def summary(self) -> str:
-        """Returns what the run did, in a few words."""
+        """Returns a short summary of the run."""
         config, rows = self.config(), self.rows()
         if not rows:
             return "No epoch was fitted"
         minutes, cpu = number_in(rows[-1], "seconds") / 60, number_in(rows[-1], "cpu_seconds") / 60
         return (
             f"Fitted to {config.decisions:,} decisions of {config.teacher} in {minutes:.1f} "
-            f"minutes ({cpu:.1f} of the processor)"
+            f"minutes ({cpu:.1f} CPU minutes)"
         )
 
     def start(self, config: DistillConfig) -> Network | None:
-        """Returns what the network of the run begins as, from the copy in its own folder.
+        """Returns the network that the run starts from, read from its own copy.
 
         Raises:
-            CheckpointError: The copy is broken, or of another shape.
+            CheckpointError: The copy is damaged or has another shape.
         """
         if config.start is None:
             return None
@@ -90,7 +90,7 @@ class DistillRun(RunFolder[DistillConfig]):
         return start_network(folder, kind, config.layout, config.network.hidden)
 
     def parts(self) -> int:
-        """Returns how many parts of the games are there, from part 0 on."""
+        """Returns the number of complete parts of the games, from part 0 on."""
         number = 0
         while self._part(number).exists():
             number += 1
@@ -100,42 +100,40 @@ class DistillRun(RunFolder[DistillConfig]):
         return self.path / GAMES / f"{number}.safetensors"
 
     def save_part(self, number: int, dataset: DistillDataset, about: Mapping[str, Any]) -> None:
-        """Writes a part of the games; ``about`` is plain data that tells how it was played."""
+        """Saves a part of the games; ``about`` is plain data about how it was played."""
         notes = {**about, "part": number, "played_with": self._made_with(_PLAYED_WITH)}
         write_arrays(self._part(number), dataset.arrays(), json.dumps(notes))
 
     def load_part(self, number: int) -> tuple[DistillDataset, dict[str, Any]]:
-        """Returns a part of the games, and what is known of it.
+        """Returns a part of the games, and the data about it.
 
         Raises:
-            CheckpointError: It is damaged, or was played with other settings.
+            CheckpointError: The part is damaged, or was played with other settings.
         """
         file = self._part(number)
-        arrays, text = read_arrays(file, "move it elsewhere to have it played again")
+        arrays, text = read_arrays(file, "move it away to play it again")
         notes = json.loads(text)
         self._check(file, notes.get("played_with", {}), _PLAYED_WITH)
         if (then := notes.get("part", number)) != number:
-            raise CheckpointError(
-                f"{file}: is part {then}; move it elsewhere to have it played again"
-            )
+            raise CheckpointError(f"{file}: is part {then}; move it away to play it again")
         return DistillDataset(**{name: arrays[name] for name in NAMES}), notes
 
     def check_teacher(self, number: int, teacher: str, first: str) -> None:
         """Checks that a part was played by the same teacher as the parts before it.
 
         Raises:
-            CheckpointError: It was not: the files that it was made from have changed.
+            CheckpointError: The teacher's files have changed.
         """
         if teacher != first:
             raise CheckpointError(
                 f"{self._part(number)}: was played by {teacher!r}, the parts before it by "
-                f"{first!r}: the teacher's files have changed; put back what was there, or begin "
-                "the run anew"
+                f"{first!r}, because the teacher's files have changed; restore them, or start the "
+                "run again"
             )
 
     @functools.cached_property
     def _plain(self) -> dict[str, Any]:
-        """The settings of the run as plain data."""
+        """Returns the settings of the run as plain data."""
         return self.config().resolved().model_dump(mode="json")
 
     def _made_with(self, names: set[str]) -> dict[str, Any]:
@@ -146,7 +144,7 @@ class DistillRun(RunFolder[DistillConfig]):
         self.check_unchanged(then, self._made_with(names), since)
 
     def rows(self) -> list[Row]:
-        """Returns the metrics of the epochs that are done, in order.
+        """Returns the metrics of the finished epochs, in order.
 
         Raises:
             CheckpointError: The state is damaged, or belongs to other settings.
@@ -154,7 +152,7 @@ class DistillRun(RunFolder[DistillConfig]):
         return self._read_state()[1] if (self.path / STATE).exists() else []
 
     def restore(self, fitting: StudentFit) -> None:
-        """Brings a new fitting to the saved state, if there is one.
+        """Restores a new fit from the saved state, if there is one.
 
         Raises:
             CheckpointError: The state is damaged, or belongs to other settings.
@@ -178,10 +176,10 @@ class DistillRun(RunFolder[DistillConfig]):
         return tensors, notes["rows"], notes["schedule"]
 
     def save_epoch(self, fitting: StudentFit, rows: list[Row]) -> None:
-        """Writes the player of an epoch, the state after it, and what follows from them.
+        """Saves the player of an epoch, the state after it, and the derived files.
 
         Args:
-            fitting: As it is after the epoch.
+            fitting: The fit after the epoch.
             rows: The metrics of all epochs up to this one.
         """
         save_checkpoint(self._epoch(len(rows)), fitting.checkpoint())
@@ -199,7 +197,7 @@ class DistillRun(RunFolder[DistillConfig]):
         return self.path / EPOCHS / str(number)
 
     def write_derived(self, rows: list[Row]) -> None:
-        """Writes the metrics and the players that are chosen among the epochs."""
+        """Writes the metrics, and the best and the newest player."""
         if not rows:
             return
         write_metrics(self.path / METRICS, rows)
@@ -214,7 +212,7 @@ class DistillRun(RunFolder[DistillConfig]):
 
 
 def _total(row: Row) -> float:
-    """Returns by how much the player of an epoch was better than all fields; unmeasured: never."""
+    """Returns the sum of a player's differences over all fields; unmeasured: minus infinity."""
     ends = ("_low", "_high")
     names = [name for name in row if name.startswith("over_") and not name.endswith(ends)]
     if not names or any(row[name] == "" for name in names):

@@ -1,7 +1,7 @@
-"""Games of a teacher: it sits in every seat, or beside opponents, and what it chooses is noted.
+"""Games of a teacher: it sits in every seat, or with opponents, and its choices are recorded.
 
-Tables are played side by side in parts. A part depends on the settings and on its number alone, so
-a run that was stopped plays the part again that was lost.
+Tables are played together in parts. A part depends only on the settings and on its number, so a
+stopped run repeats the lost part.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Ints = NDArray[np.int64]
 
 
 def make_players(config: DistillConfig) -> list[Entrant]:
-    """Returns the teacher, then the opponents, each told the rules.
+    """Returns the teacher, then the opponents; each has been given the rules.
 
     Raises:
-        OhHellError: One of them is not found, or cannot play at these tables.
+        OhHellError: A player does not exist, or cannot play at these tables.
     """
     tables, players = _tables(config, 0, 1), list[Entrant]()
     try:
@@ -65,16 +65,17 @@ def _chance(seed: int, *numbers: int) -> np.random.Generator:
 
 
 def _asked(player: Entrant, tables: BatchedOhHell, rows: Ints, words: NDArray[np.uint64]) -> Ints:
-    """Returns what a player chooses at some of the tables.
+    """Returns a player's choices at some of the tables.
 
     Raises:
-        RulesError: It fails, or answers something illegal: nothing could be learned from that.
+        RulesError: The player fails or answers with an illegal action, so its answer teaches
+            nothing.
     """
     seats = tables.seats[rows].astype(np.int8)
     chosen = player.ask(tables.observations[rows], tables.action_masks[rows], words, seats)
     if player.faults:
         raise RulesError(
-            f"{shown(player.name)} cannot be asked at these tables ({tables.layout.name!r} layout "
+            f"{shown(player.name)} cannot play at these tables ({tables.layout.name!r} layout "
             f"of the observation): {player.first_fault}"
         )
     return chosen
@@ -90,12 +91,12 @@ def play_part(
 
     Args:
         config: The settings.
-        players: As ``make_players`` returns them.
-        part: Which part.
+        players: The players, from ``make_players``.
+        part: The number of the part.
         on_progress: Called with the number of decisions so far.
 
     Raises:
-        RulesError: One of the players makes a mistake.
+        RulesError: A player makes a mistake.
     """
     random = _chance(config.seed, part)
     tables = _tables(config, part, TABLES)
@@ -130,7 +131,7 @@ def play_part(
 
 
 def _seated(config: DistillConfig, seats: int, random: np.random.Generator) -> NDArray[np.int8]:
-    """Returns who sits where (TABLES, seats), by place among the players."""
+    """Returns the player of every seat (TABLES, seats), by its place among the players."""
     ends = np.cumsum([each.share for each in config.opponents])
     opponents = np.searchsorted(ends, random.random(TABLES), side="right") + 1
     opponents[opponents > len(ends)] = _TEACHER
@@ -140,7 +141,7 @@ def _seated(config: DistillConfig, seats: int, random: np.random.Generator) -> N
 
 
 def _noted(tables: BatchedOhHell, rows: Ints, chosen: Ints) -> DistillDataset:
-    """Returns the decisions at some tables; what they are worth is not known yet."""
+    """Returns the decisions at some tables; their results are filled in later."""
     players, others = tables.rules.players, tables.layout.seats - 1
     turns = (tables.seats[rows, np.newaxis] + np.arange(1, players)) % players
     hands = np.zeros((len(rows), others), np.uint64)
@@ -152,7 +153,7 @@ def _noted(tables: BatchedOhHell, rows: Ints, chosen: Ints) -> DistillDataset:
 def _strayed(
     chosen: Ints, masks: NDArray[np.int8], noise: NoiseSettings, random: np.random.Generator
 ) -> Ints:
-    """Returns what is done instead of what was chosen: mostly the same."""
+    """Returns the actions to play, mostly the chosen ones, with some noise."""
     anything = (masks * random.random(masks.shape)).argmax(axis=1)
     beside = chosen + random.choice([-1, 1], len(chosen))
     beside = np.minimum(beside, masks.shape[1] - 1)
@@ -164,6 +165,6 @@ def _strayed(
 
 
 def close(players: list[Entrant]) -> None:
-    """Ends what the players hold, programs for instance."""
+    """Releases the players' resources, such as programs."""
     for player in players:
         player.close()

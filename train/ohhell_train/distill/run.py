@@ -20,17 +20,17 @@ from ohhell_train.runs.trainer import Trainer
 
 
 class DistillTrainer(Trainer[DistillConfig]):
-    """A run of distillation while it trains: a step is a part of the games, or an epoch."""
+    """A run of distillation during training: a step is a part of the games, or an epoch."""
 
     run: DistillRun
     unit: ClassVar[str] = "epoch"
 
     @classmethod
     def check(cls, config: DistillConfig) -> None:
-        """Checks all of the settings that can be checked without a run.
+        """Checks the settings as far as possible without a run.
 
         Raises:
-            OhHellError: They cannot be played, or one of the players is not found.
+            OhHellError: The settings cannot be played, or a player does not exist.
         """
         close(make_players(config))
         kind = config.table_kinds()[0]
@@ -39,7 +39,7 @@ class DistillTrainer(Trainer[DistillConfig]):
         check_fields(config.report.fields, [kind.rules], config.report.seed)
 
     def restore(self) -> None:
-        """Takes up the epochs that are fitted.
+        """Restores the finished epochs.
 
         Raises:
             CheckpointError: The state is damaged, or belongs to other settings.
@@ -51,18 +51,18 @@ class DistillTrainer(Trainer[DistillConfig]):
 
     @property
     def done(self) -> int:
-        """How many epochs are fitted."""
+        """The number of epochs done."""
         return len(self.rows) + bool(self._row)
 
     def finished(self) -> bool:
-        """Returns whether that is all of them."""
+        """Returns whether all epochs are done."""
         return self.done >= self.config.fit.epochs
 
     def check_opponents(self) -> None:
-        """Leaves that to the games: epochs alone need no other players."""
+        """Does nothing: the games check their players, and epochs need no other players."""
 
     def step(self) -> bool:
-        """Plays or reads what is missing of the games, else fits an epoch."""
+        """Plays or reads the missing games; once they are complete, fits an epoch."""
         if self._student is None:
             self._student = self._begin_fit(*self._games())
         size, before = len(self._student.dataset), self.done
@@ -84,7 +84,7 @@ class DistillTrainer(Trainer[DistillConfig]):
         return student
 
     def _games(self) -> tuple[DistillDataset, DistillDataset]:
-        """Returns the decisions held out and those to learn from; plays those that are missing."""
+        """Returns the held-out decisions and those to learn from; plays the missing parts."""
         wanted, there = self.config.decisions, self.run.parts()
         parts: list[DistillDataset] = []
         found, teacher = 0, ""

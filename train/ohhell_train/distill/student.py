@@ -1,4 +1,4 @@
-"""What is fitted: the network of a player, and in training alone a guess at the hidden hands."""
+"""The network to fit; during training only, it also guesses the hidden hands."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from ohhell_train.distill.dataset import DistillBatch
 
 
 class Losses(NamedTuple):
-    """How far the student is from what it is to learn, means over a minibatch."""
+    """The student's losses, as means over a minibatch."""
 
     policy: Tensor
     """Cross-entropy of the teacher's choices (nats)."""
     value: Tensor
     """Squared error of the critic (squared units of reward)."""
     hands: Tensor
-    """Cross-entropy of the hidden hands (nats a hidden card); 0 where none are guessed."""
+    """Cross-entropy of the hidden hands (nats a hidden card); 0 without guesses."""
 
 
 class Student(nn.Module):
-    """A network, and a head on the last hidden layer of its policy that guesses hidden hands.
+    """A network, with a head on its policy's last hidden layer that guesses hidden hands.
 
-    The head makes the policy's layers find out what speaks for which cards are where. It is no
-    part of the network, so no saved player carries it.
+    The head makes the policy's layers learn where the hidden cards probably are. It is not part of
+    the network, so a saved player does not contain it.
 
     Args:
-        network: What the player will be.
+        network: The network of the player.
         guesses: Whether to guess.
     """
 
@@ -46,7 +46,7 @@ class Student(nn.Module):
             network.actor[-1].register_forward_pre_hook(self._keep_last)
 
     def _keep_last(self, _: nn.Module, given: tuple[Any, ...]) -> None:
-        """Keeps what the last hidden layer said, for the head to read."""
+        """Keeps the output of the last hidden layer, for the head to read."""
         self._last = given[0]
 
     def losses(self, part: DistillBatch) -> tuple[Losses, Tensor, Tensor]:

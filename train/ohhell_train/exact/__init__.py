@@ -1,7 +1,8 @@
-"""Exact truths: what perfect play is worth where it can be worked out.
+"""Exact solutions of small games: the value of perfect play.
 
-``one_card`` solves one-card deals by enumeration and says how much a player loses there; ``tiny``
-hands our game to OpenSpiel, which measures how far a player is from optimal in tiny packs.
+``one_card`` solves one-card deals by enumeration and measures how much a player loses there.
+``tiny`` passes the game to OpenSpiel, which measures how far a player is from optimal play with
+tiny packs.
 
 >>> from ohhell_train.exact import solve
 >>> [round(value, 2) for value in solve("oh_hell", players=3).values]

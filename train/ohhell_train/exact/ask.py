@@ -1,4 +1,4 @@
-"""Asking a player for its bids in one-card deals."""
+"""Collects a player's bids in one-card deals."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _AT_ONCE = 4096
 
 
 class AskedBids:
-    """A player's bids in one-card deals, asked for once and remembered.
+    """A player's bids in one-card deals, each asked for once.
 
     Args:
         agent: The player; it takes its seats at a table of the deals' rules.
-        deals: The one-card deals; seats are places in the bidding, the last one deals.
+        deals: The one-card deals; seats are places in the bidding, and the last one deals.
     """
 
     def __init__(self, agent: Agent, deals: Beginnings) -> None:
@@ -41,11 +41,12 @@ class AskedBids:
 
         Args:
             place: 0 = eldest.
-            wanted: bool (seen, bids before, card), where there is a choice that can come up.
+            wanted: bool (seen, bids before, card), whether there is a choice in a situation that
+                can occur.
 
         Returns:
-            float64, of the same shape: 1 where one is bid, else 0; where it is not wanted, what
-            the rules leave to bid, or 0.
+            float64 of the same shape: 1 for a bid of one, else 0. For situations not wanted, it is
+            the only legal bid, or 0.
         """
         answers = self._answers[:, place, : 1 << place]
         self._asker.player.begin(self._deals.rules, place)
@@ -57,7 +58,7 @@ class AskedBids:
         return np.where(wanted, answers, forced)
 
     def _forced(self, place: int) -> NDArray[np.float64]:
-        """Returns 1 for the bids before after which only one is legal, else 0."""
+        """Returns 1 for the earlier bids that leave only a bid of one legal, else 0."""
         legal = [self._after(0, place, history)["legal"][0] for history in range(1 << place)]
         return np.array([float(mask == 2) for mask in legal])
 
@@ -77,7 +78,7 @@ class AskedBids:
         return (answers - BID_BASE).astype(np.float64)
 
     def _after(self, label: int, place: int, history: int) -> Rows:
-        """Returns a table at which some bids have been made and nobody holds a card."""
+        """Returns a table after some bids, with no cards dealt."""
         deals = self._deals
         beginning = deals.each[int(np.argmax(deals.label == label))]
         games = self._table.copy().state

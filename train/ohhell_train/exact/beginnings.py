@@ -1,4 +1,4 @@
-"""How a one-card deal can begin: the trump, the card that is seen, who may hold what."""
+"""The possible beginnings of a one-card deal: trump, visible card, deck of the hands."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ohhell_env.rules import Rules, schedule
 from ohhell_env.rules.schedule import DealPlan, TrumpSource
 
 LATE = "late"
-"""What is seen of a trump that is revealed only after the bidding."""
+"""What players see of a trump that is revealed only after the bidding."""
 
 
 @dataclass(frozen=True)
 class Beginning:
-    """One way in which a one-card deal can begin."""
+    """One possible beginning of a one-card deal."""
 
     seen: str
     """What all players see: a card's name, a suit's letter, "NT" or ``LATE``."""
@@ -29,35 +29,38 @@ class Beginning:
     turned: int = NO_CARD
     """The turned card, or the dealer's shown card."""
     dealer_holds: int = NO_CARD
-    """The dealer's card, where it decides the trump."""
+    """The dealer's card, if it decides the trump."""
     source: TrumpSource = TrumpSource.NO_TRUMP
     place: int | None = None
-    """The deal's place in the schedule; None: the schedule has no one-card deal."""
+    """The deal's place in the schedule; None if the schedule has no one-card deal."""
 
 
 @dataclass(frozen=True)
 class Beginnings:
-    """All of them, as arrays with an entry for each (B,)."""
+    """All beginnings, as arrays with one entry for each (B,)."""
 
     rules: Rules
     each: tuple[Beginning, ...]
     seen: tuple[str, ...]
-    """The different things that can be seen."""
+    """The different things that players can see."""
     label: NDArray[np.int64]
-    """Which of them is seen."""
+    """The index in ``seen`` for each beginning."""
     trump: NDArray[np.int64]
     deck: NDArray[np.uint64]
-    """The cards that hands are dealt from, as a mask; without ``dealer_holds``."""
+    """The cards that the hands are dealt from, as a mask; without ``dealer_holds``."""
     dealer_holds: NDArray[np.int64]
     chance: NDArray[np.float64]
-    """Its chance, shared out to each of the ways to deal the hands."""
+    """The probability of each beginning, divided by the number of ways to deal the hands."""
 
 
 def beginnings(rules: Rules) -> Beginnings:
-    """Returns how the one-card deals of some rules can begin; the deals of a schedule as one kind.
+    """Returns the possible beginnings of one-card deals.
+
+    All one-card deals of a schedule count as one kind.
 
     Raises:
-        RulesError: Deals that are not solved here: the bids change who leads, or they are blind.
+        RulesError: The deals cannot be solved here: the bids change who leads, or the deals are
+            blind.
     """
     each = tuple(_all(rules))
     seen = tuple(dict.fromkeys(beginning.seen for beginning in each))
@@ -81,7 +84,7 @@ def _bit(card: int) -> int:
 
 
 def _ways(rules: Rules, deck: int, beginning: Beginning) -> float:
-    """Returns in how many ways the hands can be dealt."""
+    """Returns the number of ways to deal the hands."""
     hands = rules.players - (beginning.dealer_holds != NO_CARD)
     size = deck.bit_count()
     return float(np.prod([size - dealt for dealt in range(hands)], dtype=np.float64))
@@ -91,7 +94,7 @@ def _all(rules: Rules) -> Iterator[Beginning]:
     if rules.play.first_lead == "highest_bidder":
         raise RulesError(
             "play.first_lead='highest_bidder': the bids change who leads, and such one-card deals "
-            "are not solved; they are with 'eldest'"
+            "cannot be solved; set it to 'eldest'"
         )
     plans: list[tuple[int | None, DealPlan]] = [
         (place, plan)
@@ -100,8 +103,8 @@ def _all(rules: Rules) -> Iterator[Beginning]:
     ] or [(None, schedule.plan_of_size(rules, 1, first=True))]
     if any(plan.blind for _, plan in plans):
         raise RulesError(
-            f"blind_one_card={rules.blind_one_card!r}: blind deals are not solved; set it to "
-            "'never' for one-card deals with the own card in hand"
+            f"blind_one_card={rules.blind_one_card!r}: blind deals cannot be solved; set it to "
+            "'never' so that players see their own card"
         )
     for place, plan in plans:
         for beginning in _of_source(rules, plan.trump, place):
@@ -128,7 +131,7 @@ def _is_late(rules: Rules, source: TrumpSource) -> bool:
 
 
 def _of_source(rules: Rules, source: TrumpSource, place: int | None) -> Iterator[Beginning]:
-    """Yields the trumps that a deal can have; their chances add up to 1."""
+    """Yields the possible trumps of a deal; their probabilities add up to 1."""
     cards, suits = rules.pack.cards, rules.pack.suits
     if source in (TrumpSource.TURNED_CARD, TrumpSource.DEALER_CARD):
         for card in cards:

@@ -1,4 +1,4 @@
-"""``ohhell exact``: how far players are from the best that can be done."""
+"""``ohhell exact``: how far players are from optimal play."""
 
 from __future__ import annotations
 
@@ -27,20 +27,24 @@ def exact(
     players: Annotated[int | None, typer.Option(help="Number of players, 2 to 8.")] = None,
     changes: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change a setting: scoring=simple."),
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Change a setting, such as scoring=simple."
+        ),
     ] = None,
     tiny: Annotated[
         bool,
-        typer.Option("--tiny", help="Whole deals of a tiny pack: NashConv, by OpenSpiel."),
+        typer.Option(
+            "--tiny", help="Measure whole deals with a tiny pack: NashConv, by OpenSpiel."
+        ),
     ] = False,
     hand_size: Annotated[
-        int | None, typer.Option(help="With --tiny: cards for each seat, if not as scheduled.")
+        int | None, typer.Option(help="With --tiny: hand size; if left out: the schedule's.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the players.")] = 1,
 ) -> None:
-    """Measures players against exact solutions: of one-card deals, or of deals of a tiny pack."""
+    """Measures players against exact solutions of one-card deals, or of deals with a tiny pack."""
     if hand_size is not None and not tiny:
-        raise RulesError("--hand-size needs --tiny; without it one-card deals are solved")
+        raise RulesError("--hand-size needs --tiny; without --tiny only one-card deals are solved")
     chosen = as_rules(rules, players).replace(**parse_changes(changes or []))
     if tiny:
         _tiny(names or ["random"], chosen, hand_size, seed)

@@ -1,10 +1,9 @@
-"""Counting one-card deals: in how many of those that fit the bids does a card win; compiled.
+"""Counts one-card deals: in how many of those that fit the bids a card wins; compiled.
 
-Each earlier bidder holds any card with the weight of the bid that it made (1 or 0 where players
-never hesitate). A sum over all deals of distinct cards to some seats is built card by card: for
-each set of seats, the sum over the ways to have given them cards so far. In the order of how high
-cards count under a led suit and a trump, the sums before a card are those of the deals that it
-beats.
+Each earlier bidder holds any card with the weight of its bid (1 or 0 for players without
+randomness). A sum over all deals of distinct cards to some seats is built card by card: for each
+set of seats, the sum over the ways to have dealt them cards so far. Cards come in order of rank,
+given a led suit and a trump. The sums before a card are therefore those of the deals that it beats.
 """
 
 # pyright: basic
@@ -22,7 +21,7 @@ _SUITS, _RANKS = 4, 13
 
 @inline
 def _falling(count, times):
-    """Returns in how many ways ``times`` seats can be dealt a card each from ``count`` cards."""
+    """Returns the number of ways to deal a card each to ``times`` seats from ``count`` cards."""
     ways = 1.0
     for dealt in range(times):
         ways *= max(count - dealt, 0)
@@ -32,7 +31,9 @@ def _falling(count, times):
 @inline
 def _give(sums, weights, seats, card):
     """Adds to the sums the deals in which one of the seats holds a card."""
-    for some in range((1 << seats) - 1, 0, -1):  # downwards: the sums of subsets are still old
+    for some in range(
+        (1 << seats) - 1, 0, -1
+    ):  # downwards, so that the sums of subsets are still old
         for seat in range(seats):
             if some >> seat & 1:
                 sums[some] += sums[some ^ (1 << seat)] * weights[seat, card]
@@ -42,8 +43,8 @@ def _give(sums, weights, seats, card):
 def _without(sums, weights, seats, card):
     """Returns the sum of the deals to all seats in which none of them holds a card.
 
-    Taking a card back out of the sums is dividing by 1 + s, s the sum of its seats, where the
-    square of a seat is nothing: 1 - s + s² - ..., and s^k is k! times all products of k seats.
+    Removing a card from the sums means dividing by 1 + s, where s is the sum of its seats and the
+    square of a seat is 0: 1 - s + s² - ..., and s^k is k! times all products of k seats.
     """
     everybody = (1 << seats) - 1
     total = 0.0
@@ -71,7 +72,7 @@ def _weigh(chances, history, seats, heard, weights):
 
 @inline
 def _chances_to_hold(deal, position, weights, out):
-    """Adds, for each own card, the chance of holding it when these bids have been made."""
+    """Adds, for each own card, the probability of holding it when these bids have been made."""
     deck, players, held, chance = deal
     sums = np.zeros(1 << position)
     sums[0] = 1.0
@@ -92,7 +93,7 @@ def _chances_to_hold(deal, position, weights, out):
 
 @inline
 def _chances_to_win(deal, trump, led, position, weights, out):
-    """Adds, for each own card, the chance of holding it and winning when a suit is led."""
+    """Adds, for each own card, the probability of holding it and winning when a suit is led."""
     deck, players, held, chance = deal
     sums = np.zeros(1 << position)
     sums[0] = 1.0
@@ -118,7 +119,7 @@ def _chances_to_win(deal, trump, led, position, weights, out):
 
 @entry
 def count_wins(decks, trumps, labels, holds, shares, players, chances, position, heard, hold, win):
-    """Reckons, for one bidder, the chances of each card and of winning with it.
+    """Computes, for one bidder, the probabilities of each card and of winning with it.
 
     Args:
         decks: uint64 (B,), as all arrays of ``Beginnings``.
@@ -127,14 +128,14 @@ def count_wins(decks, trumps, labels, holds, shares, players, chances, position,
         holds: int64 (B,).
         shares: float64 (B,).
         players: Number of seats.
-        chances: float64 (labels, players, 2^(players - 1), 60): the chance that a bidder bids one
-            trick, by what is seen, place in the bidding, bids before (bit k: the bid of place k)
-            and card.
+        chances: float64 (labels, players, 2^(players - 1), 60): the probability that a bidder bids
+            one trick, by what is seen, place in the bidding, bids before (bit k: the bid of place
+            k) and card.
         position: Place in the bidding, 0 = eldest.
-        heard: bool (labels, 2^position), whether the bids before say anything about the cards.
-        hold: float64 (labels, 2^position, 60), added to: the chance that these bids are made and
-            this card is held.
-        win: As ``hold``: the chance that, besides, the card wins.
+        heard: bool (labels, 2^position), whether the bids before carry information about the cards.
+        hold: float64 (labels, 2^position, 60), added to: the probability that these bids are made
+            and this card is held.
+        win: As ``hold``: the probability that the card also wins.
     """
     weights, led_weights = np.ones((position, CARDS)), np.ones((position, CARDS))
     for index in range(len(decks)):

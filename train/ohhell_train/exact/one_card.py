@@ -1,11 +1,11 @@
-"""One-card deals, solved: what each seat can expect, and what a player makes of it.
+"""Exact solutions of one-card deals: each seat's expected points, and those of a player.
 
-Where the bids do not change who leads, nobody's bid changes who takes the trick: a bid is worth
-what it says about the own chance to win, given the own card, what is seen of the trump and the
-bids before. So each seat in turn, from eldest on, bids what is worth the most points to itself
-(bids that are worth the same: nil), and those after it draw their conclusions. That is the only
-equilibrium but for such ties. What a bid that nobody would make says of the hand is a matter of
-taste: here, nothing at all.
+If the bids do not change who leads, nobody's bid changes who takes the trick. The value of a bid
+then depends only on the probability of winning, given the own card, what is seen of the trump, and
+the bids before. So each seat in turn, from eldest on, bids what gives itself the most expected
+points (nil if both bids are equal), and later seats draw their conclusions. Apart from such ties,
+this is the only equilibrium. A bid that nobody would make could mean anything about the hand; here
+it means nothing.
 
 Every way to deal the cards is counted (``counts.py``), none is sampled.
 """
@@ -30,12 +30,12 @@ from ohhell_train.exact.counts import CARDS, count_wins
 
 Floats = NDArray[np.float64]
 _NEAR = 1e-12
-"""Bids whose worth differs by less are worth the same."""
+"""Bids whose values differ by less are equal."""
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Best bids in one-card deals, and what they are worth."""
+    """The best bids in one-card deals, and their values."""
 
     rules: Rules
     values: tuple[float, ...]
@@ -43,8 +43,8 @@ class Solution:
     seen: tuple[str, ...]
     """What can be seen of the trump: a card's name, a suit's letter, "NT" or "late"."""
     bids: Floats
-    """The chance (0 or 1) of bidding one trick: (seen, place in the bidding, bids before with bit k
-    for the bid of place k, card)."""
+    """The probability (0 or 1) of bidding one trick: (seen, place in the bidding, bids before with
+    bit k for the bid of place k, card)."""
 
     def bid(self, card: str, seen: str, before: Sequence[int] = ()) -> int:
         """Returns the best bid.
@@ -52,11 +52,11 @@ class Solution:
         Args:
             card: Name of the own card.
             seen: One of ``self.seen``.
-            before: The bids before it, from eldest on; with simultaneous bids, any of those of the
+            before: The bids before it, from eldest on. With simultaneous bids, any bids of the
                 seats before it in the order of play.
 
         Raises:
-            RulesError: Nothing like this can be seen, or these are no bids of other seats.
+            RulesError: ``seen`` cannot occur, or ``before`` does not hold bids of other seats.
         """
         if seen not in self.seen:
             raise RulesError(f"seen={shown(seen)}: {nearest(seen, self.seen)}")
@@ -72,25 +72,25 @@ class Solution:
 
 @dataclass(frozen=True)
 class OneCardResult:
-    """What a player makes of one-card deals, by place in the bidding from eldest to dealer."""
+    """A player's points in one-card deals, by place in the bidding from eldest to dealer."""
 
     best: tuple[float, ...]
     """Points of the best bids among best bidders."""
     among_best: tuple[float, ...]
-    """Points of the player in this place, best bidders in all others."""
+    """Points of the player in this place, with best bidders in all others."""
     among_own: tuple[float, ...]
     """Points with the player in all places."""
     best_reply: tuple[float, ...]
-    """Points of the best bidder in this place, the player in all others."""
+    """Points of the best bidder in this place, with the player in all others."""
 
     @property
     def loss(self) -> float:
-        """Mean points that the player loses among best bidders; never negative."""
+        """The mean points that the player loses among best bidders; never negative."""
         return float(np.mean(self.best) - np.mean(self.among_best))
 
     @property
     def nash_conv(self) -> float:
-        """Sum over the places of what one could gain by leaving the player's ways."""
+        """The sum over the places of what a seat could gain by leaving the player's strategy."""
         return float(np.sum(self.best_reply) - np.sum(self.among_own))
 
 
@@ -102,7 +102,7 @@ def solve(rules: RulesLike, players: int | None = None) -> Solution:
         players: Overrides the number of players.
 
     Raises:
-        RulesError: Blind deals, or the highest bidder leads.
+        RulesError: The deals are blind, or the highest bidder leads.
     """
     rules = as_rules(rules, players)
     table = _Table(beginnings(rules))
@@ -119,20 +119,20 @@ def solve(rules: RulesLike, players: int | None = None) -> Solution:
 def value_of(
     agent: Agent | str, rules: RulesLike, players: int | None = None, seed: int = 1
 ) -> OneCardResult:
-    """Measures a player in one-card deals: in each seat among best bidders, and among its own kind.
+    """Measures a player in one-card deals: in each seat, among best bidders and among copies.
 
-    The player is asked for its bid in every situation that can come up, once; that is exact for a
-    player without chance. With chance, each bid is a sample, and the means over thousands of
-    situations are as good as exact.
+    The player is asked once for its bid in every situation that can occur, which is exact for a
+    player without randomness. For a player with randomness each bid is a sample, and the means over
+    thousands of situations are nearly exact.
 
     Args:
         agent: The player, or its name.
-        rules: As in ``solve``.
-        players: As in ``solve``.
-        seed: Of a player given by name.
+        rules: See ``solve``.
+        players: See ``solve``.
+        seed: Seed of a player given by name.
 
     Raises:
-        RulesError: As in ``solve``.
+        RulesError: See ``solve``.
     """
     rules = as_rules(rules, players)
     if not isinstance(agent, str):
@@ -162,21 +162,21 @@ def _standing(agent: Agent, rules: Rules) -> OneCardResult:
 
 @dataclass(frozen=True)
 class _Worth:
-    """What the bids of one place are worth, each array (seen, bids before, card)."""
+    """The values of the bids of one place, each array (seen, bids before, card)."""
 
     hold: Floats
-    """Chance of the situation: these bids before, this card."""
+    """The probability of the situation: these bids before, this card."""
     nil: Floats
-    """Points of bidding nil there, times that chance."""
+    """The points of bidding nil there, times that probability."""
     one: Floats
     may_nil: NDArray[np.bool_]
     may_one: NDArray[np.bool_]
     guess_nil: Floats
-    """As ``nil``, but for bids before that nobody makes: as if they said nothing."""
+    """As ``nil``, but for earlier bids that nobody makes: as if they carried no information."""
     guess_one: Floats
 
     def best(self) -> Floats:
-        """Returns the best bids, as chances of bidding one."""
+        """Returns the best bids, as probabilities of bidding one."""
         better = self.guess_one > self.guess_nil + _NEAR
         return np.where(self.may_one & (better | ~self.may_nil), 1.0, 0.0)
 
@@ -185,7 +185,7 @@ class _Worth:
         return float((self.one * bids + self.nil * (1.0 - bids)).sum())
 
     def can_happen(self) -> NDArray[np.bool_]:
-        """Returns where there is a choice to make that can come up."""
+        """Returns which situations can occur and leave a choice."""
         return (self.hold > 0.0) & self.may_nil & self.may_one
 
 
@@ -205,11 +205,13 @@ class _Table:
         return np.zeros((len(self.deals.seen), players, 1 << (players - 1), CARDS))
 
     def worth(self, bids: Floats, place: int) -> _Worth:
-        """Returns what bids are worth in a place when those before it bid by a table."""
+        """Returns the values of the bids in a place when those before it bid by a table."""
         shape = (len(self.deals.seen), 1 << place)
         heard = np.full(shape, not self.simultaneous)
         hold, win = self._count_wins(bids, place, heard)
-        if self.simultaneous:  # nobody hears a bid: one situation, whatever the others bid
+        if (
+            self.simultaneous
+        ):  # nobody hears a bid, so there is one situation, whatever the others bid
             hold[:, 1:], win[:, 1:] = 0.0, 0.0
         made = hold.any(axis=2)
         guess_hold, guess_win = hold, win
@@ -247,7 +249,7 @@ class _Table:
         return nil, one
 
     def _legal(self, place: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Returns after which bids nil and one are legal, each (1, bids before, 1)."""
+        """Returns the earlier bids after which nil and one are legal, each (1, bids before, 1)."""
         totals = np.array([history.bit_count() for history in range(1 << place)])
         hooked = self.hook and place == self.deals.rules.players - 1
         may_nil, may_one = ~hooked | (totals != 1), ~hooked | (totals != 0)

@@ -1,7 +1,7 @@
-"""Tiny packs: how far a player is from optimal there (NashConv), by OpenSpiel.
+"""Tiny packs: how far a player is from optimal play (NashConv), by OpenSpiel.
 
 The game is that of ``ohhell_env.adapters.open_spiel``. Here it is written out as a plain tree,
-through which OpenSpiel runs many times faster, and a player is turned into a policy of it.
+which OpenSpiel traverses many times faster, and a player is turned into a policy of that tree.
 
 >>> tiny = Rules(players=2).replace(pack={"suits": ["C"], "ranks": ["2", "3", "4"]})
 >>> tree = tree_of(game_of(tiny, hand_size=1))
@@ -24,29 +24,29 @@ from ohhell_env.errors import RulesError
 from ohhell_env.rules import Rules, RulesLike
 
 MOST_NODES = 1_000_000
-"""Most moments of all deals together that ``tree_of`` writes out."""
+"""The most nodes of all deals together that ``tree_of`` writes."""
 
 
 @dataclass(frozen=True)
 class Tree:
-    """A deal written out as a plain tree, which OpenSpiel goes through by itself, far faster."""
+    """A deal written out as a plain tree, which OpenSpiel traverses alone and far faster."""
 
     game: pyspiel.Game
     """OpenSpiel's "efg_game"."""
     rules: Rules
     names: dict[str, str]
-    """What a seat knows, as our game says it -> as this one does."""
+    """Information states: our game's name -> the tree's name."""
     codes: dict[int, int]
-    """Our action code -> its action."""
+    """Our action code -> the tree's action."""
     questions: dict[str, tuple[int, NDArray[np.int8], NDArray[np.int8]]]
-    """What a seat knows, as our game says it -> seat, view, action mask."""
+    """Information states by our game's name -> seat, view, action mask."""
 
 
 def tree_of(game: OhHellGame) -> Tree:
     """Returns one of our games as a plain tree.
 
     Raises:
-        RulesError: It would be too large.
+        RulesError: The tree would be too large.
     """
     writer = _Writer(game.num_players())
     nodes = [game.root]
@@ -54,8 +54,8 @@ def tree_of(game: OhHellGame) -> Tree:
     while nodes:
         if max(deals, len(writer.lines)) > MOST_NODES:
             raise RulesError(
-                f"{deals:,.0f} deals have too many courses: more than {MOST_NODES:,} moments; take "
-                "a smaller pack (pack.suits, pack.ranks), fewer players or a smaller hand size"
+                f"the {deals:,.0f} deals have more than {MOST_NODES:,} nodes; choose a smaller "
+                "pack (pack.suits, pack.ranks), fewer players or a smaller hand size"
             )
         node = nodes.pop()
         nodes += reversed(writer.add(node))
@@ -64,11 +64,11 @@ def tree_of(game: OhHellGame) -> Tree:
 
 
 class _Writer:
-    """Writes nodes, from the root down and from left to right, in Gambit's format EFG 2.
+    """Writes nodes in Gambit's format EFG 2, from the root down and from left to right.
 
-    OpenSpiel numbers the actions of such a game as their labels come up and takes the children of a
-    node to stand in the order of these numbers. It names what a seat knows by the seat (twice), its
-    number and its label.
+    OpenSpiel numbers the actions of such a game in the order in which their labels occur, and
+    expects the children of a node in that order. It names an information state by the seat (twice),
+    its number and its label.
     """
 
     def __init__(self, players: int) -> None:
@@ -80,7 +80,7 @@ class _Writer:
         self._known = [0] * players
 
     def add(self, node: Moment) -> list[Moment]:
-        """Writes a node and returns its children, which are to be written next in this order."""
+        """Writes a node and returns its children, to be written next in this order."""
         number = len(self.lines)
         if node.over:
             points = " ".join(str(points) for points in node.returns)
@@ -99,7 +99,7 @@ class _Writer:
         return [node.after(action) for action in actions]
 
     def _label(self, node: Moment) -> str:
-        """Returns the number of what the seat knows, and takes note of it."""
+        """Returns the number of the seat's information state, and records it."""
         seat, knows = node.seat, node.knows(node.seat)
         for action in node.legal:
             self.codes.setdefault(action, len(self.codes))
@@ -111,17 +111,17 @@ class _Writer:
 
 
 def policy_of(agent: Agent, tree: Tree, samples: int = 1) -> dict[str, list[tuple[int, float]]]:
-    """Returns what a player does in every situation of a game.
+    """Returns a player's choices in every situation of a game.
 
     Args:
         agent: The player.
         tree: From ``tree_of``.
-        samples: How often it is asked in each situation; the shares of its answers are its policy.
-            Once is right for a player without chance.
+        samples: How often to ask the player in each situation; the shares of its answers are its
+            policy. Once is enough for a player without randomness.
 
     Returns:
-        By what a seat knows, the share of each legal action code; ``pyspiel.TabularPolicy`` of it
-        is a policy of the game that the tree was made of.
+        The share of each legal action code, by information state; ``pyspiel.TabularPolicy`` of it
+        is a policy of the game behind the tree.
     """
     answers: dict[str, list[tuple[int, float]]] = {}
     asker = Asker(agent)
@@ -140,20 +140,20 @@ def policy_of(agent: Agent, tree: Tree, samples: int = 1) -> dict[str, list[tupl
 def nash_conv(
     agent: Agent, rules: RulesLike, hand_size: int | None = None, samples: int = 1
 ) -> float:
-    """Returns how far a player is from optimal in one deal of a tiny pack.
+    """Returns how far a player is from optimal play in one deal with a tiny pack.
 
-    That is the sum, over the seats, of the expected points that a seat could gain against the
-    player in all other seats if it alone played the best reply to it; 0 in an equilibrium. Every
-    course of every deal is gone through, by OpenSpiel.
+    This is NashConv: the sum over the seats of the expected points that the seat could gain by
+    switching to the best reply to the player in all other seats. It is 0 in an equilibrium.
+    OpenSpiel goes through every course of every deal.
 
     Args:
         agent: The player.
         rules: Rules of a tiny pack, the name of a variant, or the path of a YAML file.
-        hand_size: Cards for each seat; None: the first of the schedule.
-        samples: As in ``policy_of``.
+        hand_size: The hand size; None uses the first of the schedule.
+        samples: See ``policy_of``.
 
     Raises:
-        RulesError: A tree that would be too large, or rules that cannot be played.
+        RulesError: The tree would be too large, or the rules cannot be played.
     """
     tree = tree_of(game_of(rules, hand_size))
     policy = {

@@ -1,7 +1,7 @@
-"""Plots of what the project measures: one function for each, Matplotlib axes in and out.
+"""Plots of what the project measures, one function for each plot.
 
-Each function takes result objects or the files that were written of them, draws on ``ax`` or on a
-figure of its own, and returns the axes. Nothing global is touched: no settings, no ``pyplot``.
+Each function takes result objects or the files written from them. It draws on ``ax`` or on a new
+figure, and returns the axes. The functions change nothing global: no settings, no ``pyplot``.
 """
 
 from ohhell_train.charts import Point, draw_line

@@ -1,4 +1,4 @@
-"""Plots of bids: how often they are made, how far off they are, what was known beforehand."""
+"""Plots of bids: how often they are made, how far off they are, and the forecasts."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ BY = {
     "seat": ("place", "place in the bidding (1 = eldest)"),
     "bid": ("bid", "bid (tricks)"),
 }
-"""By what bids are told apart: column of their table, and label."""
+"""What bids can be grouped by: column of their table, and label."""
 _UNITS = {
     CHANCE: ("chance to make the bid, forecast", "bids made"),
     POINTS: ("points a deal, forecast", "points a deal, mean"),
-    TRICKS: ("chance of a number of tricks, forecast", "hands that won so many"),
+    TRICKS: ("chance of a number of tricks, forecast", "hands that won that number"),
 }
 _SIZES = 4
 _OFF = charts.MADE
@@ -40,17 +40,17 @@ def made_rates(
 ) -> Axes:
     """Draws how often bids are made, with 95 % intervals.
 
-    Intervals are Wilson's. A tournament has the same hand played against several fields; such a
-    hand counts once in the interval, which errs on the safe side. Rates of fewer than 30 bids are
-    left out, and the line is broken there.
+    The intervals are Wilson's. In a tournament the same hand is played against several fields; it
+    counts once in the interval, which errs on the safe side. Rates of fewer than 30 bids are left
+    out, and the line has a gap there.
 
     Args:
-        source: The bids of a player (a report of ``ohhell_train.bidding``, its rows, its folder):
-            one line. Or a tournament (``Results``, their plain data, a file or folder): a line for
-            each entrant.
+        source: The bids of a player (a report of ``ohhell_train.bidding``, its rows, its folder)
+            for one line, or a tournament (``Results``, their plain data, a file or folder) for a
+            line for each entrant.
         by: "hand_size", "seat" (1 = eldest) or "bid".
-        ax: Where to draw, beside others' lines if wished; None: a new figure.
-        label: Name of the player whose bids they are.
+        ax: The axes, which may already have lines; None makes a new figure.
+        label: Name of the player of the bids.
 
     Raises:
         OhHellError: The source is something else, or there are more lines than colours.
@@ -64,7 +64,7 @@ def made_rates(
     axes = charts.axes_or_new(ax)
     first = len(axes.containers)
     if first + len(lines) > len(COLOURS):
-        raise OhHellError(f"{len(COLOURS)} lines can be told apart, got {first + len(lines)}")
+        raise OhHellError(f"a plot has colours for {len(COLOURS)} lines, got {first + len(lines)}")
     for place, (name, points) in enumerate(lines.items(), start=first):
         drawn = charts.with_gaps(points)
         said = _with_count(name, sum(point.cases for point in drawn))
@@ -116,18 +116,18 @@ def _times_played(data: dict[str, Any], name: str) -> int:
     if data["design"] != "field":
         return 1
     if data["challenger"] not in (None, name):
-        return data["players"] - 1  # in all seats but the challenger's, which goes round
-    return len(data["entrants"]) - 1  # alone against each of the others
+        return data["players"] - 1  # in all seats but the challenger's, which rotates
+    return len(data["entrants"]) - 1  # alone against each other entrant
 
 
 def tricks_by_bid(source: Any, *, ax: Axes | None = None) -> Axes:
-    """Draws the tricks won by bid, up to four hand sizes, with 95 % intervals by Student's t.
+    """Draws the tricks won by bid, for up to four hand sizes, with 95 % intervals by Student's t.
 
-    Means of fewer than 30 hands are left out, and the line is broken there.
+    Means of fewer than 30 hands are left out, and the line has a gap there.
 
     Args:
         source: A report of ``ohhell_train.bidding``, or its rows.
-        ax: Where to draw; None: a new figure.
+        ax: The axes; None makes a new figure.
 
     Raises:
         OhHellError: The source is something else.
@@ -160,7 +160,7 @@ def _mean_point(x: Any, values: Any) -> Point:
 
 
 def _common_sizes(bids: Any) -> list[int]:
-    """Returns the hand sizes that came up often enough, or all if none did."""
+    """Returns the hand sizes with enough bids, or all if none has enough."""
     values, counts = np.unique(bids["hand_size"], return_counts=True)
     often = values[counts >= charts.FEW]
     return (often if len(often) else values).tolist()
@@ -170,10 +170,10 @@ def tricks_off(source: Any, *, ax: Axes | None = None) -> Axes:
     """Draws how far the tricks were from the bids, in divided bars.
 
     Args:
-        source: The bids of a player (a report of ``ohhell_train.bidding``, or its rows): a bar for
-            each hand size. Or a tournament (``Results``, their plain data, a file or folder): a
-            bar for each entrant.
-        ax: Where to draw; None: a new figure.
+        source: The bids of a player (a report of ``ohhell_train.bidding``, or its rows) for a bar
+            for each hand size, or a tournament (``Results``, their plain data, a file or folder)
+            for a bar for each entrant.
+        ax: The axes; None makes a new figure.
 
     Raises:
         OhHellError: The source is something else.
@@ -181,7 +181,7 @@ def tricks_off(source: Any, *, ax: Axes | None = None) -> Axes:
     tournament = sources.is_tournament(source)
     axes = _off_by_entrant(source, ax) if tournament else _off_by_size(source, ax)
     handles, labels = axes.get_legend_handles_labels()
-    order = slice(None) if tournament else slice(None, None, -1)  # as the parts stand
+    order = slice(None) if tournament else slice(None, None, -1)  # the order of the parts
     charts.legend(
         axes,
         handles=handles[order],
@@ -225,18 +225,18 @@ def _off_by_size(source: Any, ax: Axes | None) -> Axes:
 def bid_calibration(
     source: Any, quantity: str | None = None, *, ax: Axes | None = None, label: str = ""
 ) -> Axes:
-    """Draws what a player forecast when it bid against what came of it, with 95 % intervals.
+    """Draws a player's forecasts against the results, with 95 % intervals.
 
     Args:
         source: The bids of a player (a report of ``ohhell_train.bidding``, its rows, its folder),
             or rows of ``ohhell_train.bidding.calibration``.
-        quantity: ``CHANCE``, ``POINTS`` or ``TRICKS`` of ``ohhell_train.bidding.calibration``;
-            None: the first of these that the player forecasts.
-        ax: Where to draw, on others' points if wished; None: a new figure.
+        quantity: ``CHANCE``, ``POINTS`` or ``TRICKS`` of ``ohhell_train.bidding.calibration``; None
+            takes the first of these with forecasts.
+        ax: The axes, which may already have points; None makes a new figure.
         label: Name of the player.
 
     Raises:
-        OhHellError: The player forecasts nothing of the kind.
+        OhHellError: The player has no such forecasts.
     """
     rows = sources.calibration_table(source)
     kinds = [kind for kind in _UNITS if main_rows(rows, kind)]
@@ -247,7 +247,7 @@ def bid_calibration(
             f"{shown(quantity)}"
         )
     axes = charts.axes_or_new(ax)
-    place = len(axes.containers) % len(COLOURS)  # the next colour where others have drawn
+    place = len(axes.containers) % len(COLOURS)  # the next colour, if the axes already have points
     own = [row for row in main_rows(rows, chosen) if row["low"] != ""]
     points = [
         Point(row["predicted"], row["observed"], row["hands"], (row["low"], row["high"]))
@@ -269,7 +269,7 @@ def bid_calibration(
 
 
 def _diagonal(axes: Axes, points: Sequence[Point], quantity: str) -> None:
-    """Draws the line of those that are right, as far as the points go, and says what is what."""
+    """Draws the diagonal of perfect forecasts over the range of the points, and labels the axes."""
     ends = [end for point in points for end in (point.x, point.y)]
     span = (min(ends, default=0.0), max(ends, default=1.0))
     first = len(axes.containers) == 1

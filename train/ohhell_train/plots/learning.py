@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 OVER = {"decisions": "decisions trained on", "minutes": "minutes of training"}
-"""What a run can be measured over, and label."""
+"""What a run can be plotted over, and label."""
 
 Runs = str | Path | Sequence[str | Path] | Mapping[str, str | Path]
 """The folder of a run, several of them, or several by name."""
@@ -31,24 +31,25 @@ Runs = str | Path | Sequence[str | Path] | Mapping[str, str | Path]
 def learning_curves(
     runs: Runs, against: str = "heuristic", over: str = "decisions", *, ax: Axes | None = None
 ) -> Axes:
-    """Draws how strong training runs were when they measured it, with 95 % intervals.
+    """Draws the strength of training runs at each measurement, with 95 % intervals.
 
     Args:
-        runs: Folders of any kind of training; their names are those of the folders, if none are
-            given.
-        against: The field that they were measured against, one of the run's ``report.fields``.
-        over: "decisions" (a distillation goes through the same ones in every epoch; each time
-            counts) or "minutes".
-        ax: Where to draw; None: a new figure.
+        runs: Folders of runs of any training method; without names, the folders' names are used.
+        against: The field of the measurements, one of the run's ``report.fields``.
+        over: "decisions" (a distillation goes through the same decisions in every epoch, and each
+            pass counts) or "minutes".
+        ax: The axes; None makes a new figure.
 
     Raises:
-        OhHellError: A folder holds no such run, or it was not measured so.
+        OhHellError: A folder holds no such run, or the run has no such measurements.
     """
     if over not in OVER:
         raise OhHellError(f"over: {nearest(over, OVER)}, got {shown(over)}")
     named = _named(runs)
     if not 1 <= len(named) <= len(COLOURS):
-        raise OhHellError(f"runs: 1 to {len(COLOURS)} can be told apart, got {len(named)}")
+        raise OhHellError(
+            f"runs: a plot has colours for 1 to {len(COLOURS)} runs, got {len(named)}"
+        )
     lines = {name: measurements(path, against, over) for name, path in named.items()}
     axes = charts.axes_or_new(ax)
     axes.axhline(0.0, color=charts.SOFT, linewidth=0.8, zorder=1)
@@ -76,7 +77,7 @@ def _named(runs: Runs) -> dict[str, Path]:
 def _paths(runs: str | Path | Sequence[str | Path]) -> list[Path]:
     listed = [runs] if isinstance(runs, str | Path) else runs
     if not isinstance(listed, Sequence) or not all(isinstance(one, str | Path) for one in listed):
-        raise OhHellError(f"runs: folders of runs are wanted, got {reprlib.repr(runs)}")
+        raise OhHellError(f"runs: must be folders of runs, got {reprlib.repr(runs)}")
     return [Path(path) for path in listed]
 
 
@@ -86,10 +87,10 @@ def measurements(run: str | Path, against: str, over: str = "decisions") -> list
     Args:
         run: Folder of the run.
         against: The field.
-        over: What the place of a point is, "decisions" or "minutes".
+        over: The x value of a point, "decisions" or "minutes".
 
     Raises:
-        OhHellError: There is no run, or it was not measured so.
+        OhHellError: There is no run, or it has no such measurements.
     """
     path = Path(run)
     file = path / METRICS
@@ -122,20 +123,22 @@ def _column(path: Path, rows: Sequence[dict[str, str]], against: str) -> str:
         and name.endswith("_low")
         and any(row[name] for row in rows)
     )
-    for name in (against, str(against).replace(",", ";")):  # as PPO writes it
+    for name in (against, str(against).replace(",", ";")):  # commas as PPO writes them
         if name in measured:
             return f"over_{name}"
     names = " and ".join(measured) or "nothing"
-    raise OhHellError(f"against: {shown(against)} was not measured in {path}, but {names}")
+    raise OhHellError(
+        f"against: {path} has none against {shown(against)}; its measurements: {names}"
+    )
 
 
 def _deals(file: Path, settings: Mapping[str, Any]) -> int:
-    """Returns the deals of a measurement; fields that think long play fewer."""
+    """Returns the deals of a measurement; slow fields play fewer."""
     report, players = settings.get("report"), settings.get("players")
     deals = report.get("deals") if isinstance(report, dict) else None
     if type(deals) is not int:
-        raise OhHellError(f"{file}: report.deals is missing: these are not a run's settings")
-    # runs of PPO for several numbers of players play as many at each
+        raise OhHellError(f"{file}: report.deals is missing, so these are not a run's settings")
+    # runs of PPO for several numbers of players play this many for each
     several = settings.get("method") == "ppo" and isinstance(players, list)
     return deals * len(players) if several and players else deals
 
@@ -145,8 +148,8 @@ def _decisions(
 ) -> list[int]:
     """Returns the decisions of the whole run after each row of its metrics.
 
-    Rounds of counterfactual self-play count their own, rollouts of PPO all that there were; epochs
-    of distillation go through those that the settings name.
+    Rounds of counterfactual self-play count their own decisions, and rollouts of PPO all so far.
+    Epochs of distillation each go through the number in the settings.
     """
     if settings.get("method") == DISTILL and type(each := settings.get("decisions")) is int:
         return [each * int(sources.number_of(row, "epoch", file)) for row in rows]

@@ -1,4 +1,4 @@
-"""Where the figures of plots come from: result objects, or the files that were written of them."""
+"""The data of plots: result objects, or the files written from them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from ohhell_train.tournament.analysis.results import RESULTS
 BIDS_TABLE, CALIBRATION_TABLE = "bids.csv", "calibration.csv"
 _COUNTED = ("hand_size", "place", "bid", "hands", "made_rate")
 _FORETOLD = ("hands", "predicted", "observed", "low", "high")
-"""Columns that are drawn."""
+"""The columns of a calibration plot."""
 _MOST_BYTES = 1 << 30
-"""The results of a tournament of a thousand entrants are large."""
+"""Room for the results of a tournament of a thousand entrants."""
 _OF_TOURNAMENT = {"entrants", "pairs", "design"}
 
 
 def is_tournament(source: Any) -> bool:
-    """Returns whether figures are those of a tournament, rather than of one player's bids."""
+    """Returns whether the data is that of a tournament, and not of one player's bids."""
     if isinstance(source, str | Path):
         path = Path(source)
         return path.suffix == ".json" or is_there(path / RESULTS)
@@ -39,7 +39,7 @@ def tournament_of(source: Any) -> dict[str, Any]:
     """Returns the content of ``results.json``.
 
     Args:
-        source: ``Results``, their ``to_dict()``, the file, or the folder that it is in.
+        source: ``Results``, their ``to_dict()``, the file, or its folder.
 
     Raises:
         OhHellError: There are no results.
@@ -50,11 +50,11 @@ def tournament_of(source: Any) -> dict[str, Any]:
         try:
             source = json.loads(_text(path))
         except (ValueError, RecursionError) as error:
-            raise OhHellError(f"{path}: is no JSON: {error}") from None
+            raise OhHellError(f"{path}: is not JSON: {error}") from None
     data = source.to_dict() if hasattr(source, "to_dict") else source
     if not _are_results(data):
         raise OhHellError(
-            f"results of a tournament are wanted (an object, or the folder of {RESULTS}), got "
+            f"must be results of a tournament (an object, or the folder of {RESULTS}), got "
             f"{type(source).__name__}"
         )
     return data
@@ -72,31 +72,31 @@ def _are_results(data: Any) -> bool:
 
 
 def bids_table(source: Any) -> list[dict[str, Any]]:
-    """Returns how often bids came up and were made, by hand size, place and bid.
+    """Returns how often bids occurred and were made, by hand size, place and bid.
 
     Args:
         source: A ``Report`` of ``ohhell_train.bidding``, its ``BIDS`` rows, or the folder of its
             files.
 
     Raises:
-        OhHellError: It is something else.
+        OhHellError: The source is something else.
     """
     if isinstance(source, str | Path):
         rows = _numbers(Path(source), BIDS_TABLE, _COUNTED)
         if not rows:
-            raise OhHellError(f"{source}: a player's bids are wanted, got none")
+            raise OhHellError(f"{source}: must hold a player's bids, got none")
         return rows
     return bids_by_place(bids_rows(source))
 
 
 def calibration_table(source: Any) -> list[dict[str, Any]]:
-    """Returns what was forecast and what happened.
+    """Returns forecasts and results.
 
     Args:
-        source: As in ``bids_table``, or rows as ``ohhell_train.bidding.calibration`` returns them.
+        source: As for ``bids_table``, or rows of ``ohhell_train.bidding.calibration``.
 
     Raises:
-        OhHellError: It is something else.
+        OhHellError: The source is something else.
     """
     if isinstance(source, str | Path):
         return _numbers(Path(source), CALIBRATION_TABLE, _FORETOLD, ("quantity", "hand_size"))
@@ -104,9 +104,7 @@ def calibration_table(source: Any) -> list[dict[str, Any]]:
         return calibration_rows(bids_rows(source))
     wanted = {"quantity", "hand_size", *_FORETOLD}
     if not all(isinstance(row, dict) and row.keys() >= wanted for row in source):
-        raise OhHellError(
-            "rows as ohhell_train.bidding.calibration returns them are wanted, got others"
-        )
+        raise OhHellError("must be rows from ohhell_train.bidding.calibration, got others")
     return source
 
 
@@ -114,16 +112,16 @@ def bids_rows(source: Any) -> Any:
     """Returns ``BIDS`` rows.
 
     Raises:
-        OhHellError: It is something else.
+        OhHellError: The source is something else.
     """
     rows = getattr(source, "bids", source)
     if not isinstance(rows, np.ndarray) or "points_if_made" not in (rows.dtype.names or ()):
         raise OhHellError(
-            "a player's bids are wanted, as ohhell_train.bidding.cli.bidding_report returns them; "
+            "must be a player's bids from ohhell_train.bidding.cli.bidding_report, "
             f"got {type(source).__name__}"
         )
     if not len(rows):
-        raise OhHellError("a player's bids are wanted, got none")
+        raise OhHellError("must be a player's bids, got none")
     return rows
 
 
@@ -132,10 +130,10 @@ def read_table(path: Path, columns: Iterable[str] = ()) -> list[dict[str, str]]:
 
     Args:
         path: The file.
-        columns: What must be there.
+        columns: Columns that must exist.
 
     Raises:
-        OhHellError: It cannot be read, or has not these columns.
+        OhHellError: The file cannot be read, or lacks a column.
     """
     reader = csv.DictReader(_text(path).splitlines(), restval="")
     missing = [name for name in columns if name not in (reader.fieldnames or ())]
@@ -145,10 +143,10 @@ def read_table(path: Path, columns: Iterable[str] = ()) -> list[dict[str, str]]:
 
 
 def number_of(row: Mapping[str, str], column: str, path: Path) -> float:
-    """Returns the number in a row of a file.
+    """Returns the number in a column of a row.
 
     Raises:
-        OhHellError: There is none.
+        OhHellError: The cell does not hold a number.
     """
     text = row.get(column, "")
     try:
@@ -156,7 +154,7 @@ def number_of(row: Mapping[str, str], column: str, path: Path) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise OhHellError(f"{path}: {column}: a number is wanted, got {shown(text)}")
+        raise OhHellError(f"{path}: {column}: must be a number, got {shown(text)}")
     return number
 
 
@@ -170,7 +168,7 @@ def _text(path: Path) -> str:
 def _numbers(
     path: Path, name: str, columns: tuple[str, ...], others: tuple[str, ...] = ()
 ) -> list[dict[str, Any]]:
-    """Returns the rows of a table of a folder of ``train bidding``, numbers as numbers."""
+    """Returns the rows of a table in a folder of ``ohhell bidding``, with numbers as numbers."""
     file = path / name if path.suffix != ".csv" else path
     rows: list[dict[str, Any]] = []
     for row in read_table(file, (*columns, *others)):
@@ -185,7 +183,7 @@ def _value(row: Mapping[str, str], column: str, file: Path) -> float | int | str
         return ""
     value = number_of(row, column, file)
     if column == "hands" and value < 1:
-        raise OhHellError(f"{file}: {column}: 1 or more are wanted, got {shown(row[column])}")
+        raise OhHellError(f"{file}: {column}: must be at least 1, got {shown(row[column])}")
     return int(value) if value.is_integer() else value
 
 

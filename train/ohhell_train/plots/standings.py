@@ -1,4 +1,4 @@
-"""Standings of a tournament."""
+"""A plot of the standings of a tournament."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def standings(source: Any, what: str = "difference", *, ax: Axes | None = None) 
 
     Args:
         source: ``Results``, their plain data, ``results.json``, or its folder.
-        what: "difference" (to the others at the table), "mean_points", "made_rate", "win_share".
-        ax: Where to draw; None: a new figure.
+        what: "difference" (from the others at the table), "mean_points", "made_rate", "win_share".
+        ax: The axes; None makes a new figure.
 
     Raises:
         OhHellError: The source is something else.

@@ -1,1 +1,1 @@
-"""Self-play with sb3-contrib's MaskablePPO."""
+"""Self-play with MaskablePPO from sb3-contrib."""

@@ -17,13 +17,13 @@ from ohhell_train.ppo.rollout import LAP_FIELDS, Floats, Lap
 class LapBuffer(MaskableRolloutBuffer):
     """The rollout buffer of sb3-contrib with laps as rows and seats as columns.
 
-    Only *free* cells are drawn for the loss. A forced move is no decision: it takes no part in
-    the advantages either, what follows it follows the seat's last free decision. The cells of
-    opponents are not free.
+    The loss uses only *free* cells, those with a choice of the learner. A forced move is not a
+    decision, so it is not in the advantages either: a seat's next free decision directly follows
+    its last one. The cells of opponents are not free.
     """
 
     rng: np.random.Generator
-    """Order in which the cells are drawn; set by the owner."""
+    """The generator of the order of the cells; the owner sets it."""
 
     def reset(self) -> None:
         """Empties the buffer."""
@@ -43,11 +43,11 @@ class LapBuffer(MaskableRolloutBuffer):
         self.full = self.pos == self.buffer_size
 
     def finish(self, following: Lap) -> None:
-        """Works out advantages and returns, with the lap that follows the last row.
+        """Computes advantages and returns, with the lap that follows the last row.
 
-        Generalised advantage estimation over each column's free cells (Schulman et al. 2016,
-        arXiv:1506.02438). Where the next free decision of a deal is not known yet, because the
-        lap that follows is forced, the column's last decision is left out of the loss.
+        This is generalised advantage estimation over each column's free cells (Schulman et al.
+        2016, arXiv:1506.02438). If the following lap is forced, the next free decision of the deal
+        is not known yet, and the column's last decision is left out of the loss.
         """
         known = following.free.copy()
         next_value = np.where(known, following.values, 0).astype(np.float32)
@@ -74,23 +74,24 @@ class LapBuffer(MaskableRolloutBuffer):
         """Yields the free cells in random order, in minibatches of equal size (within one).
 
         Args:
-            batch_size: The size wanted; the nearest that shares the cells out evenly is taken,
-                since a small rest would make a noisy step.
+            batch_size: The preferred size. The actual size is the nearest that divides the cells
+                evenly, because a small last minibatch would make a noisy step.
         """
         assert self.full, "finish the rollout first"
         rows, columns = np.nonzero(self.free)
         advantages = self._by_phase(rows, columns)
         order = self.rng.permutation(len(rows))
         if len(order) == 1:
-            order = order.repeat(2)  # advantages are normalised: one alone has no spread
+            order = order.repeat(2)  # advantages are normalised, and a single one has no variance
         parts = max(1, min(round(len(order) / (batch_size or len(order))), len(order) // 2))
         for part in np.array_split(order, parts):
             yield self._cells(rows[part], columns[part], advantages[part])
 
     def _by_phase(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Floats:
-        """Returns advantages brought to mean 0 and spread 1 for bids and for cards apart.
+        """Returns advantages with mean 0 and standard deviation 1, separately for bids and cards.
 
-        A bid decides about more points than a card; together, the cards would hardly count.
+        A bid decides more points than a card, so together the advantages of cards would hardly
+        count.
         """
         advantages = self.advantages[rows, columns]
         bids = self.actions[rows, columns, 0] >= BID_BASE

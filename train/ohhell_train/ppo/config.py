@@ -1,4 +1,4 @@
-"""The settings of PPO self-play: typed, checked, their defaults in this one place."""
+"""The settings of PPO self-play: typed and checked, with all their defaults."""
 
 from __future__ import annotations
 
@@ -22,49 +22,50 @@ class ActorCriticSettings(NetworkSettings):
     """The network."""
 
     critic: Literal["own_view", "oracle"] = "own_view"
-    """What the critic reads in training: the same as the actor, or also the other seats' hands. It
-    then stays with the run: a player that is saved has no use for it."""
+    """The critic's input in training: "own_view" as for the actor, or "oracle" with the other
+    seats' hands too. An oracle critic stays with the run, because a saved player cannot use it."""
 
 
 class UpdateSettings(Settings):
-    """The updates; what Stable-Baselines3 has a name for has that name."""
+    """The updates, under Stable-Baselines3's names where it has them."""
 
     learning_rate: float = Field(default=1e-3, gt=0, le=1)
-    """At the start of the run."""
+    """Learning rate at the start of the run."""
     final_learning_rate: float = Field(default=0.0, ge=0, le=1)
-    """At its end; in between it falls in a straight line."""
+    """Learning rate at the end of the run; it falls in a straight line."""
     ent_coef: float = Field(default=0.03, ge=0, le=1000)
     """Weight of the entropy in the loss."""
     clip_range: float = Field(default=0.2, gt=0, lt=1)
     """How far the probability of an action may move in one update."""
     n_epochs: int = Field(default=3, ge=1, le=1000)
-    """How often an update goes through the rollout."""
+    """Passes of an update over the rollout."""
     batch_size: int = Field(default=256, ge=2, le=65_536)
     """Decisions in one step of the optimiser."""
     gae_lambda: float = Field(default=0.95, ge=0, le=1)
-    """Lambda of the advantages; the discount is 1, as points come at the end of a deal."""
+    """Lambda of the advantages; the discount is 1, because points come at the end of a deal."""
     vf_coef: float = Field(default=0.5, ge=0, le=1000)
     """Weight of the critic's error in the loss."""
     max_grad_norm: float = Field(default=0.5, gt=0, le=1e6)
     """Largest norm of a gradient."""
     kl_coef: float = Field(default=0.0, ge=0, le=1000)
-    """Weight in the loss of how far the policy is from ``start``: of the Kullback-Leibler
-    divergence of the policy from it. The metric "entropy" then holds both terms, with weights."""
+    """Weight in the loss of the Kullback-Leibler divergence of the policy from ``start``. The
+    metric "entropy" then holds both terms, with their weights."""
     bf16: bool = False
-    """Multiply matrices in bfloat16; pays where the processor has instructions for it."""
+    """Multiply matrices in bfloat16; faster on processors with instructions for it."""
 
 
 class PoolSettings(Settings):
-    """The pool of past selves; empty where "past" is no opponent."""
+    """The pool of past selves; empty unless "past" is an opponent."""
 
     every: int = Field(default=500_000, ge=1, le=MOST_DECISIONS)
     """Decisions between two copies of the learner."""
     size: int = Field(default=20, ge=1, le=100)
-    """Most copies; the oldest makes room."""
+    """Most copies to keep; the oldest makes room."""
     at_once: int = Field(default=2, ge=1, le=100)
-    """Copies drawn for one rollout: the fewer, the faster."""
+    """Copies drawn for one rollout; fewer are faster."""
     draw: Literal["uniform", "pfsp"] = "uniform"
-    """All alike, or the more often the less often the learner beats them."""
+    """How to draw copies: "uniform" evenly, "pfsp" more often the less often the learner beats
+    them."""
 
 
 _LISTED = (
@@ -94,33 +95,32 @@ class PpoConfig(TableSettings):
     }
 
     method: Literal["ppo"] = "ppo"  # type: ignore[mutable-override]
-    """Tells these settings from those of other ways to train, see
-    ``train/ohhell_train/methods.py``."""
+    """The training method; see ``train/ohhell_train/methods.py``."""
     opponents: tuple[OpponentSettings, ...] = Field(
         default=(OpponentSettings(player="random", share=0.1),), max_length=20
     )
-    """Who else sits at the tables, a list of ``{player: NAME, share: X}``. At its share of the
-    tables an opponent takes one to all but one of the seats, drawn anew for each deal, so the
-    learner plays from every seat. "past" is past selves, from the pool; until there are any, the
-    newest self sits there, too. The random player shows the learner bids and plays that sensible
-    players never make."""
+    """Opponents at the tables, a list of ``{player: NAME, share: X}``. At its share of the tables
+    an opponent takes between one seat and all but one. The seats are drawn again for each deal, so
+    the learner plays from every seat. "past" stands for past selves from the pool; while the pool
+    is empty, the newest version sits there too. The random player shows the learner bids and plays
+    that sensible players never make."""
     layout: Literal["default", "universal"] = "default"
     """Layout of the observation; several numbers of players need the universal one."""
     decisions: int = Field(default=1_000_000, ge=1, le=MOST_DECISIONS)
-    """How many decisions of all seats to train on (forced ones counted), to the next rollout."""
+    """Decisions of all seats to train on, rounded up to whole rollouts; forced moves count."""
     tables: int = Field(default=128, ge=2, le=100_000)
-    """Tables played side by side."""
+    """Tables played in parallel."""
     rollout_laps: int = Field(default=16, ge=1, le=100_000)
     """Laps of all tables in one rollout: tables * players * laps decisions."""
     save_every: int = Field(default=250_000, ge=1, le=MOST_DECISIONS)
-    """Decisions between two savings of the state from which a run can be resumed."""
+    """Decisions between two saves of the state from which a run resumes."""
     part: Literal["both", "bids", "cards"] = "both"
-    """What the network decides and part; ``partner`` decides the rest."""
+    """The part of the game that the network learns and decides; ``partner`` decides the rest."""
     partner: PlayerName = "heuristic"
-    """Who decides what the network does not learn: what ``ohhell_agents.make`` makes a player from.
-    Each checkpoint holds a copy of it."""
+    """The player that decides the part that the network does not learn: any that
+    ``ohhell_agents.make`` accepts. Each checkpoint holds a copy of it."""
     start: PlayerName | None = None
-    """Folder of a checkpoint that the network begins as; null: it begins from nothing."""
+    """Folder of a checkpoint to start from; null: random weights."""
     network: ActorCriticSettings = ActorCriticSettings()
     pool: PoolSettings = PoolSettings()
     ppo: UpdateSettings = UpdateSettings()
@@ -129,9 +129,9 @@ class PpoConfig(TableSettings):
     @model_validator(mode="after")
     def _one_network_reads_all(self) -> Self:
         if self.ppo.kl_coef > 0 and self.start is None:
-            raise ValueError("ppo.kl_coef needs start, a checkpoint to stay near to")
+            raise ValueError("ppo.kl_coef needs start, a checkpoint to stay close to")
         if isinstance(self.rules, tuple) or isinstance(self.hand_size, tuple):
-            raise ValueError("rules and hand_size: one of each is allowed here")
+            raise ValueError("rules and hand_size: PPO allows only one of each")
         if isinstance(self.players, tuple) and len(self.players) > 1:
             if self.layout != "universal":
                 raise ValueError("several numbers of players need layout=universal")
@@ -140,11 +140,11 @@ class PpoConfig(TableSettings):
         return self
 
     def shares(self) -> dict[str, float]:
-        """Returns the shares of the opponents that never change, by player."""
+        """Returns the shares of all opponents but past selves, by player."""
         return {each.player: each.share for each in self.opponents if each.player != PAST}
 
     def opponent_names(self) -> list[str]:
-        """Returns the names of the opponents that stand outside the run, and of the partner."""
+        """Returns the names of the opponents from outside the run, and of the partner."""
         partner = [] if self.part == "both" else [self.partner]
         return [*super().opponent_names(), *partner]
 

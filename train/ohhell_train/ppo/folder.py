@@ -1,17 +1,17 @@
-"""The folder of a training run, and all that is written there.
+"""The folder of a PPO run and its files.
 
 ::
 
     runs/quick-oh_hell/
-      config.yaml          the settings, with all that names stand for written out
-      versions.json        of the libraries that trained it
-      players.json         fingerprints of the trained players that it meets, if it meets any
-      metrics.csv          one row for each rollout; progress where it was measured
+      config.yaml          the settings, with the rules written out
+      versions.json        versions of the libraries that trained it
+      players.json         fingerprints of the trained players it meets, if any
+      metrics.csv          one row for each rollout, with progress where it was measured
       state.safetensors    all that a resumed run needs, replaced in one move
-      checkpoints/250000/  a player each, after so many decisions
-      best/  last/         the one that measured best, and the newest
-      start/               the player that it began as, if it began as one
-      pool/500000/         past selves that the learner meets, a player each
+      checkpoints/250000/  one player each, named by the decisions so far
+      best/  last/         the player that measured best, and the newest
+      start/               the player that the run began as, if any
+      pool/500000/         past selves that the learner meets, one player each
       tensorboard/         the metrics again, for `tensorboard --logdir runs`
       .lock                held by the process that trains, with its number
 
@@ -53,28 +53,28 @@ CHECKPOINTS, POOL = "checkpoints", "pool"
 
 @dataclass
 class Counters:
-    """What a run has behind it."""
+    """The progress of a run so far."""
 
     decisions: int = 0
     """Decisions collected and trained on."""
     seconds: float = 0.0
-    """Spent, over all interruptions."""
+    """Training time, over all interruptions."""
     measured: int = 0
     """Decisions when progress was last measured."""
     best: float | None = None
     """Best difference measured so far, in points a deal."""
     finished: bool = False
-    """Whether the run came to its end."""
+    """Whether the run is complete."""
     scores: dict[str, list[float]] = field(default_factory=dict)
-    """Newest measurements: mean difference, lower and upper end of its interval by field."""
+    """The newest measurements by field: mean difference, lower and upper end of its interval."""
 
 
 class PpoRun(RunFolder[PpoConfig]):
-    """A folder with a run in it; see the module's docstring for what it holds."""
+    """A folder that holds a PPO run; the module's docstring lists its files."""
 
     settings = PpoConfig
     _partner: Agent | None = None
-    """Who decides what the network does not learn, once it has been asked for."""
+    """The player of the part that the network does not learn, once it has been loaded."""
 
     def _bring(self, config: PpoConfig) -> None:
         if config.start is not None:
@@ -82,16 +82,16 @@ class PpoRun(RunFolder[PpoConfig]):
             save_checkpoint(self.path / START, checkpoint_in(folder, config.part))
 
     def done(self) -> str:
-        """Returns how many decisions are kept, in words."""
+        """Returns the number of saved decisions, in words."""
         decisions = self.counters().decisions
         return how_many(decisions, "decision") if decisions else ""
 
     def finished(self) -> bool:
-        """Returns whether the run came to its end."""
+        """Returns whether the run is complete."""
         return self.counters().finished
 
     def summary(self) -> str:
-        """Returns what the run did, in a few words."""
+        """Returns a short summary of the run."""
         counters = self.counters()
         speed = counters.decisions / max(counters.seconds, 1e-9)
         return (
@@ -101,21 +101,21 @@ class PpoRun(RunFolder[PpoConfig]):
 
     @classmethod
     def open(cls, path: Path) -> PpoRun:
-        """Returns the run that was begun in a folder; what a kill left half done is mended.
+        """Returns the run of a folder, after repairing what a kill left unfinished.
 
         Raises:
-            RulesError: There is none.
+            RulesError: The folder holds no run.
         """
         run = super().open(path)
-        with contextlib.suppress(InUseError, OSError), run.lock():  # in use, or only to read
+        with contextlib.suppress(InUseError, OSError), run.lock():  # in use, or read-only
             run.recover()
         return run
 
     def recover(self) -> None:
-        """Puts back the players that a kill caught between their old and their new folder."""
+        """Puts back players that a kill caught between their old and their new folder."""
         for parent in (self.path, self.path / CHECKPOINTS, self.path / POOL):
             left = [match for file in parent.glob(".*") if (match := LEFT_OVER.match(file.name))]
-            # The old one comes first: it is the one that the saved state belongs to.
+            # The old folder comes first, because the saved state belongs to it.
             for match in sorted(left, key=lambda match: match["kind"], reverse=True):
                 folder, place = parent / match[0], parent / match["name"]
                 if not place.exists() and _is_player(folder):
@@ -124,10 +124,10 @@ class PpoRun(RunFolder[PpoConfig]):
                     shutil.rmtree(folder, ignore_errors=True)
 
     def start(self, config: PpoConfig) -> Network | None:
-        """Returns what the network of the run begins as, from the copy in its own folder.
+        """Returns the network that the run starts from, read from its own copy.
 
         Raises:
-            CheckpointError: The copy is broken, or of another shape.
+            CheckpointError: The copy is damaged or has another shape.
         """
         if config.start is None:
             return None
@@ -135,21 +135,21 @@ class PpoRun(RunFolder[PpoConfig]):
         return start_network(folder, kind, config.layout, config.network.hidden, config.part)
 
     def save_network(self, network: Network, config: PpoConfig, name: str) -> None:
-        """Writes a network as a player that ``ohhell_agents.load`` reads."""
+        """Saves a network as a player that ``ohhell_agents.load`` reads."""
         player = self.player(network, config)
         if isinstance(player, TwoPartAgent):
-            player.save(self.path / name, whole=False)  # the rest may be somebody else's code
+            player.save(self.path / name, whole=False)  # the partner may be foreign code
         else:
             player.save(self.path / name)
 
     def player(self, network: Network, config: PpoConfig) -> Agent:
-        """Returns the player that a run trains: a network, with another one for the rest."""
+        """Returns the player that a run trains: the network, with the partner for the rest."""
         (rules, hand_size), part = config.table_kinds()[0], config.part
         checkpoint = Checkpoint(network, rules, config.layout, hand_size, part)
         learned = LearnedAgent(checkpoint, seed=0)
         if part == WHOLE:
             return learned
-        if self._partner is None:  # made once: its files may change while the run goes on
+        if self._partner is None:  # loaded once: its files may change during the run
             self._partner = make(config.partner, config.report.seed)
         rest = next(each for each in PARTS if each != part)
         return TwoPartAgent(
@@ -157,13 +157,13 @@ class PpoRun(RunFolder[PpoConfig]):
         )
 
     def past_self(self, decisions: int) -> Path | None:
-        """Returns the newest saved player of at most so many decisions, if there is any."""
+        """Returns the newest saved player with at most this many decisions, or None."""
         saved = [int(each.name) for each in self.path.glob(f"{CHECKPOINTS}/[0-9]*")]
         newest = max((number for number in saved if number <= decisions), default=None)
         return None if newest is None else self.path / CHECKPOINTS / str(newest)
 
     def save_state(self, ppo: SelfPlayPPO, counters: Counters) -> None:
-        """Writes all that a resumed run needs; between two rollouts only."""
+        """Saves everything a resumed run needs; call it only between two rollouts."""
         pool = ppo.tables.opponents.pool
         past = {} if pool is None else self._save_pool(pool, ppo.config)
         notes = {
@@ -177,11 +177,11 @@ class PpoRun(RunFolder[PpoConfig]):
         arrays = {name: tensor.detach().numpy() for name, tensor in tensors_of(ppo).items()}
         write_arrays(self.path / STATE, arrays, text)
         for folder in self.path.glob(f"{POOL}/[0-9]*"):
-            if folder.name not in past:  # only now is no saved state left that names it
+            if folder.name not in past:  # only now does no saved state name it
                 shutil.rmtree(folder, ignore_errors=True)
 
     def _save_pool(self, pool: Pool, config: PpoConfig) -> dict[str, str]:
-        """Writes those past selves that are not there yet; returns the digest of each, by slot."""
+        """Saves new past selves; returns the digest of every past self, by folder name."""
         digests: dict[str, str] = {}
         for decisions, network in zip(pool.decisions, pool.networks, strict=True):
             folder, digest = self.path / POOL / str(decisions), weights_digest(network)
@@ -202,23 +202,23 @@ class PpoRun(RunFolder[PpoConfig]):
         pool.restore(networks, [int(name) for name in past], beaten.numpy())
 
     def counters(self) -> Counters:
-        """Returns what the run had behind it when its state was last saved.
+        """Returns the progress at the last save.
 
         Raises:
-            CheckpointError: The state is broken.
+            CheckpointError: The state is damaged.
         """
         if not (self.path / STATE).exists():
             return Counters()
         counters = self._read_state()[1]["counters"]
         if not isinstance(counters, dict) or counters.keys() != vars(Counters()).keys():
-            raise self._broken_state("it counts other things than this version")
+            raise self._broken_state("its counters are not those of this version")
         return Counters(**counters)
 
     def restore_state(self, ppo: SelfPlayPPO) -> None:
-        """Brings a new learner to the saved state, if there is one.
+        """Restores a new learner from the saved state, if there is one.
 
         Raises:
-            CheckpointError: The state is broken, or belongs to other settings.
+            CheckpointError: The state is damaged, or belongs to other settings.
         """
         if not (self.path / STATE).exists():
             return
@@ -233,22 +233,22 @@ class PpoRun(RunFolder[PpoConfig]):
             raise self._broken_state(f"it does not fit {CONFIG}: {error}") from None
 
     def _read_state(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-        arrays, text = read_arrays(self.path / STATE, "begin the run anew")
+        arrays, text = read_arrays(self.path / STATE, "start the run again")
         return {name: torch.from_numpy(array) for name, array in arrays.items()}, json.loads(text)
 
     def _broken_state(self, why: str) -> CheckpointError:
-        return CheckpointError(f"{self.path / STATE}: is damaged ({why}); begin the run anew")
+        return CheckpointError(f"{self.path / STATE}: is damaged ({why}); start the run again")
 
 
 def _made_with(config: PpoConfig) -> dict[str, Any]:
-    """Returns the settings that a saved state cannot go on without."""
+    """Returns the settings that must not change for a saved state to be used."""
     names = {"rules", "players", "hand_size", "layout", "tables", "opponents", "network"}
     names |= {"pool", "part", "partner", "start", "seed"}
     return config.resolved().model_dump(mode="json", include=names)
 
 
 def _is_player(folder: Path, digest: str | None = None) -> bool:
-    """Whether a folder holds a player with a network, of these weights if any are named."""
+    """Returns whether a folder holds a player with a network, and with these weights if given."""
     for learn in (WHOLE, *PARTS):
         with contextlib.suppress(OhHellError):
             network = checkpoint_in(folder, learn).network

@@ -1,8 +1,8 @@
-"""Self-play with sb3-contrib's MaskablePPO: every seat's decisions are training data.
+"""Self-play with MaskablePPO from sb3-contrib: every seat's decisions are training data.
 
-The way from the tables to an update: ``LapTables.play`` (rollout.py) plays laps, all seats with the
-newest network; ``SelfPlayPPO.collect_rollouts`` puts them into a ``LapBuffer``, which works out
-advantages seat by seat; MaskablePPO's own ``learn`` and ``train`` do the rest, unchanged.
+``LapTables.play`` (rollout.py) plays laps, with the newest network in all seats.
+``SelfPlayPPO.collect_rollouts`` puts the laps into a ``LapBuffer``, which computes advantages seat
+by seat. MaskablePPO's own ``learn`` and ``train`` do the rest, unchanged.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ohhell_train.runs.trainer import DivergedError
 
 
 class _Columns(VecEnv):
-    """The (table, seat) columns as MaskablePPO counts them; only sizes and spaces are used."""
+    """The (table, seat) columns as an environment for MaskablePPO; only sizes and spaces matter."""
 
     def __init__(self, tables: Tables) -> None:
         super().__init__(
@@ -39,7 +39,7 @@ class _Columns(VecEnv):
         )
 
     def reset(self) -> Bytes:
-        """Returns zeros: the tables are begun by their owner."""
+        """Returns zeros, because the owner of the tables starts them."""
         shape = self.observation_space.shape
         assert shape is not None
         return np.zeros((self.num_envs, *shape), np.int8)
@@ -67,12 +67,12 @@ class _Columns(VecEnv):
 
 
 class SelfPlayPPO(MaskablePPO):
-    """MaskablePPO that part from every seat of every table.
+    """MaskablePPO that learns from every seat of every table.
 
     Args:
         config: The resolved settings of the run.
         tables: The tables to play at.
-        start: What the network begins as, and stays near to; None: it begins from nothing.
+        start: The network to start from and to stay close to; None starts from random weights.
     """
 
     policy: TablePolicy  # type: ignore[assignment]
@@ -101,11 +101,11 @@ class SelfPlayPPO(MaskablePPO):
         self.config = config
         self.tables = tables
         self.following: Lap | None = None
-        """The lap already played of the next rollout: its values end the last one."""
+        """The first lap of the next rollout, already played: its values end the last rollout."""
         self.planned: int | None = None
-        """Decisions of the whole run; None: each call of ``learn`` is a run of its own."""
+        """Decisions of the whole run; None treats each call of ``learn`` as a separate run."""
         self.time_fraction = 0.0
-        """Share of the time that is spent, where time may run out before the decisions do."""
+        """The share of the time limit that is used up; 0 without a limit."""
         self.rollout_buffer.rng = tables.random
         self.set_logger(Logger(folder=None, output_formats=[]))
 
@@ -120,23 +120,23 @@ class SelfPlayPPO(MaskablePPO):
         actions = choose(torch.from_numpy(log_probs), words)
         rows = np.arange(len(actions))
         taken = log_probs[rows, actions]
-        # Finite weights can be so large that their products are not, or that a legal action
+        # Finite weights can be so large that their products are infinite, or that a legal action
         # becomes less likely than an illegal one.
         if not (np.isfinite(taken + values) & (masks[rows, actions] == 1)).all():
             raise self._diverged("the network no longer gives usable probabilities and values")
         return actions, taken, values
 
     def train(self) -> None:
-        """Makes an update; one without a free decision in the rollout changes nothing.
+        """Makes an update, which changes nothing if the rollout has no free decision.
 
         Raises:
-            DivergedError: It left weights that are not finite.
+            DivergedError: The update left weights that are not finite.
         """
-        self.logger.name_to_value.clear()  # an update that is left out has no losses to report
+        self.logger.name_to_value.clear()  # a skipped update has no losses to report
         if not self.rollout_buffer.free.any():
             self._update_learning_rate(self.policy.optimizer)
             return
-        with np.errstate(over="ignore", invalid="ignore"):  # said below, once and plainly
+        with np.errstate(over="ignore", invalid="ignore"):  # reported below, once and plainly
             super().train()
         if not all(bool(torch.isfinite(value).all()) for value in self.policy.parameters()):
             raise self._diverged("the weights are no longer finite numbers")
@@ -144,14 +144,14 @@ class SelfPlayPPO(MaskablePPO):
     def _diverged(self, what: str) -> DivergedError:
         rate = self.policy.optimizer.param_groups[0]["lr"]
         return DivergedError(
-            f"after {self.num_timesteps:,} decisions {what}; the learning rate is too "
-            f"high, most likely: ppo.learning_rate began at {self.config.ppo.learning_rate:g} and "
-            f"is {rate:g} now; begin the run anew with a lower one (the state that was saved last "
-            "is unchanged)"
+            f"after {self.num_timesteps:,} decisions {what}; most likely the learning rate is too "
+            f"high: ppo.learning_rate began at {self.config.ppo.learning_rate:g} and is "
+            f"{rate:g} now; start the run again with a lower one (the last saved state is "
+            "unchanged)"
         )
 
     def _update_current_progress_remaining(self, num_timesteps: int, total_timesteps: int) -> None:
-        """Lets the learning rate fall with the clock where that is ahead of the decisions."""
+        """Lowers the learning rate with the clock if that is ahead of the decisions."""
         done = max(num_timesteps / (self.planned or total_timesteps), self.time_fraction)
         self._current_progress_remaining = 1.0 - min(done, 1.0)
 
@@ -163,9 +163,9 @@ class SelfPlayPPO(MaskablePPO):
         n_rollout_steps: int,
         use_masking: bool = True,
     ) -> bool:
-        """Fills the buffer with laps; returns False where the callback ends the training."""
+        """Fills the buffer with laps; returns False if the callback ends the training."""
         buffer = self.rollout_buffer
-        callback.on_rollout_start()  # before the last rollout is forgotten: it is reported here
+        callback.on_rollout_start()  # first, because it reports the last rollout
         buffer.reset()
         self._refresh_pool()
         lap = self.following or self.tables.play(self.decide)
@@ -181,7 +181,7 @@ class SelfPlayPPO(MaskablePPO):
         return True
 
     def _refresh_pool(self) -> None:
-        """Takes a copy of the learner where it is time, and draws who sits down next."""
+        """Copies the learner into the pool when due, and draws past selves for the next rollout."""
         pool = self.tables.opponents.pool
         if pool is None:
             return
@@ -191,5 +191,5 @@ class SelfPlayPPO(MaskablePPO):
 
 
 def _falling(first: float, last: float) -> Schedule:
-    """Returns a straight line; ``left`` falls from 1 to 0 over the run."""
+    """Returns a linear schedule; ``left`` falls from 1 to 0 over the run."""
     return lambda left: last + left * (first - last)

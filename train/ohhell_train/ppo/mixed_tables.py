@@ -1,4 +1,4 @@
-"""Tables of several numbers of players, played side by side in one run."""
+"""Tables of several numbers of players, played in parallel in one run."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ohhell_train.ppo.rollout import LAP_FIELDS, Lap, LapTables, Policy
 
 
 class MixedTables:
-    """Groups of tables as one: their columns stand one group after the other.
+    """Groups of tables as one: the columns of one group follow those of the group before.
 
-    A lap is one decision of every seat at any number of players, so the groups stay in step.
+    A lap is one decision of every seat, for any number of players, so the groups stay in step.
 
     Args:
         groups: Tables of one layout that share one generator; the number of players may differ.
@@ -28,7 +28,7 @@ class MixedTables:
         self.layout, self.width, self.random = first.layout, first.width, first.random
         self.opponents = first.opponents
         self.rules = first.rules if len(groups) == 1 else None
-        """The rules of all tables; None where they are of several numbers of players."""
+        """The rules of all tables, or None if their numbers of players differ."""
         self.num_columns = sum(group.num_columns for group in groups)
         self.scale = np.concatenate([group.scale for group in groups])
         """(C,) points that make one unit of reward."""
@@ -42,7 +42,7 @@ class MixedTables:
         return Lap(**{name: np.concatenate(part) for name, part in parts.items()})
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Returns all that is needed to go on from here, but the state of ``random``."""
+        """Returns everything needed to continue from here, except the state of ``random``."""
         return {
             f"{number}.{name}": value
             for number, group in enumerate(self.groups)
@@ -50,6 +50,6 @@ class MixedTables:
         }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Goes on from a ``state`` of the same groups."""
+        """Continues from a ``state`` of the same groups."""
         for number, group in enumerate(self.groups):
             group.restore({name: state[f"{number}.{name}"] for name in group.state()})

@@ -1,7 +1,7 @@
-"""A critic that looks on: it reads the seat's view and the hands that the seat cannot see.
+"""An oracle critic: it reads the seat's view and the hands that the seat cannot see.
 
-It makes advantages less noisy in training (Yang et al. 2022, arXiv:2203.16406) and stays there: no
-player carries it.
+It makes advantages less noisy (Yang et al. 2022, arXiv:2203.16406). Only training uses it; a saved
+player does not contain it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class OracleCritic(nn.Module):
     """A multilayer perceptron with ReLU over the view and the other seats' hands.
 
     Args:
-        layout: Of the observations.
+        layout: The layout of the observations.
         hidden: Widths of the hidden layers.
     """
 
@@ -46,8 +46,8 @@ class OracleCritic(nn.Module):
         """Returns the value for the seat (B,).
 
         Args:
-            inputs: What ``Network.read`` returns of the views.
-            hidden_hands: int8 (B, 8 * (seats - 1)), the masks that ``LapTables`` adds to a view.
+            inputs: The views, as ``Network.read`` returns them.
+            hidden_hands: int8 (B, 8 * (seats - 1)), the masks that ``LapTables`` appends to a view.
         """
         masks = np.ascontiguousarray(hidden_hands.numpy()).view(np.uint64)
         hands = read_hands(self.layout, masks, inputs.orders)
@@ -55,7 +55,7 @@ class OracleCritic(nn.Module):
 
 
 def silence(critic: nn.Sequential) -> None:
-    """Lets a network's own critic answer 0 to everything: an oracle stands in for it."""
+    """Makes a network's own critic return 0 for everything, because an oracle replaces it."""
     with torch.no_grad():
         for values in critic.parameters():
             values.zero_()

@@ -1,4 +1,4 @@
-"""The policy as MaskablePPO wants it: what it asks of the network, in acting and in the loss."""
+"""The policy in the form that MaskablePPO uses, in acting and in the loss."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Tables = LapTables | MixedTables
 
 
 class TablePolicy(MaskableActorCriticPolicy):
-    """The policy as MaskablePPO wants it, around a ``Network`` that plays without it, too."""
+    """A policy for MaskablePPO around a ``Network``, which also plays without it."""
 
     network: Network
     oracle: OracleCritic | None
-    """A critic that sees all hands, where the settings want it."""
+    """A critic that sees all hands, if the settings ask for one."""
     reference: Network | None
-    """What the network stays near to, where it is to."""
+    """The network to stay close to, if any."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class TablePolicy(MaskableActorCriticPolicy):
         )
 
     def _begin_as(self, start: dict[str, Tensor] | None) -> None:
-        """Takes over weights, and keeps a copy of the network to stay near to."""
+        """Loads the start's weights, and keeps a copy of the network to stay close to."""
         self.reference = None
         if start is None:
             return
@@ -67,7 +67,7 @@ class TablePolicy(MaskableActorCriticPolicy):
             self.reference = copy.deepcopy(self.network).requires_grad_(False)
 
     def trained(self) -> torch.nn.ModuleDict:
-        """Returns the parts that are trained, by the names that a saved state has for them."""
+        """Returns the trained parts, by their names in a saved state."""
         if self.oracle is None:
             return torch.nn.ModuleDict({"network": self.network})
         return torch.nn.ModuleDict({"network": self.network, "oracle": self.oracle})
@@ -76,7 +76,7 @@ class TablePolicy(MaskableActorCriticPolicy):
         """Returns the log-probabilities of all actions (B, A) and values (B,).
 
         Args:
-            views: int8 (B, width), as ``LapTables`` shows them.
+            views: int8 (B, width), in the form of ``LapTables``.
             action_masks: int8 (B, A).
         """
         return self._weigh(self._read(views), views, action_masks)
@@ -96,10 +96,10 @@ class TablePolicy(MaskableActorCriticPolicy):
     def evaluate_actions(
         self, obs: Tensor, actions: Tensor, action_masks: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Returns values, log-probabilities of actions, and what is added to the aim, (B,) each.
+        """Returns values, log-probabilities of actions, and a bonus for the objective, (B,) each.
 
-        That is the entropy. With ``kl_coef`` it is the entropy with its weight, less the
-        divergence from the reference with its own, and MaskablePPO adds it as it is.
+        The bonus is the entropy. With ``kl_coef`` it is the weighted entropy less the weighted
+        divergence from the reference, and MaskablePPO adds it with weight 1.
         """
         assert action_masks is not None, "every decision has a mask"
         inputs = self._read(obs)
@@ -116,8 +116,8 @@ class TablePolicy(MaskableActorCriticPolicy):
         return values, taken, ppo.ent_coef * entropy - ppo.kl_coef * apart
 
     def forward(self, *_: Any, **__: Any) -> Any:
-        """Not used: decisions are made by ``SelfPlayPPO.decide``."""
-        raise NotImplementedError("decisions of self-play are made by SelfPlayPPO.decide")
+        """Not used: ``SelfPlayPPO.decide`` makes the decisions."""
+        raise NotImplementedError("SelfPlayPPO.decide makes the decisions of self-play")
 
     def _predict(self, *_: Any, **__: Any) -> Tensor:
         raise NotImplementedError("save a checkpoint and play it with ohhell_agents.load(path)")

@@ -1,8 +1,8 @@
-"""The pool of past selves: frozen copies of the learner that it meets again at some tables.
+"""The pool of past selves: frozen copies of the learner that it meets at some tables.
 
-Playing the newest self only, a learner can forget what beat an older one. The pool holds a bounded
-number of copies, the oldest makes room. For each rollout some of them are drawn; a table that
-begins a deal takes one of those.
+A learner that plays only its newest version can forget what beat an older one. The pool holds a
+bounded number of copies, and the oldest makes room. For each rollout some of them are drawn; a
+table that begins a deal takes one of those.
 """
 
 from __future__ import annotations
@@ -19,38 +19,38 @@ from ohhell_env.rules import Rules
 from ohhell_train.ppo.config import PoolSettings
 
 NOBODY = -1
-"""Answer of an empty pool that is asked for guests."""
+"""The answer of an empty pool."""
 _MEMORY = 0.99
-"""Share of an older estimate that a new deal leaves."""
+"""The weight of the older estimate after one more deal."""
 _LEAST = 0.05
-"""What is added to a weight of PFSP, so that nobody is forgotten."""
+"""A minimum weight in PFSP, so that no copy is forgotten."""
 
 
 class Pool:
     """Past selves, by slot.
 
     Args:
-        settings: How many, how often, drawn how.
+        settings: The size of the pool, the interval between copies, and how to draw them.
     """
 
     def __init__(self, settings: PoolSettings) -> None:
         self.settings = settings
         self.networks: list[Network] = []
         self.decisions: list[int] = []
-        """After how many decisions each of them was taken."""
+        """The number of decisions at which each copy was taken."""
         self.beaten: NDArray[np.float64] = np.full(settings.size, 0.5)
-        """(size,): the learner's share of the deals in which it did better than that self."""
+        """(size,): the share of the deals in which the learner did better than each copy."""
         self._guests: NDArray[np.int64] = np.zeros(0, np.int64)
 
     def __len__(self) -> int:
         return len(self.networks)
 
     def is_due(self, decisions: int) -> bool:
-        """Returns whether it is time to take a copy."""
+        """Returns whether a copy of the learner is due."""
         return decisions - max(self.decisions, default=0) >= self.settings.every
 
     def add(self, network: Network, decisions: int) -> None:
-        """Takes a copy of the learner; in a full pool it takes the slot of the oldest."""
+        """Adds a copy of the learner; in a full pool it replaces the oldest."""
         frozen = copy.deepcopy(network).requires_grad_(False)
         if len(self) < self.settings.size:
             slot = len(self)
@@ -62,10 +62,10 @@ class Pool:
         self.beaten[slot] = 0.5
 
     def weights(self) -> NDArray[np.float64]:
-        """Returns how likely each slot is drawn (n,), for n past selves.
+        """Returns the probabilities of the slots (n,), for n past selves.
 
-        Prioritised fictitious self-play (Vinyals et al. 2019, doi:10.1038/s41586-019-1724-z) asks
-        those more often that the learner beats less often.
+        Prioritised fictitious self-play (Vinyals et al. 2019, doi:10.1038/s41586-019-1724-z)
+        prefers those that the learner beats less often.
         """
         if self.settings.draw == "uniform":
             return np.full(len(self), 1 / max(1, len(self)))
@@ -73,13 +73,13 @@ class Pool:
         return weights / weights.sum()
 
     def draw(self, random: np.random.Generator) -> None:
-        """Draws those who may sit down from now on."""
+        """Draws the past selves that may sit down from now on."""
         if len(self):
             number = min(self.settings.at_once, len(self))
             self._guests = random.choice(len(self), number, replace=False, p=self.weights())
 
     def at_tables(self, count: int, random: np.random.Generator) -> NDArray[np.int64]:
-        """Returns who sits down at each of some tables: slots (count,), or ``NOBODY``."""
+        """Returns the past self to sit at each of some tables: slots (count,), or ``NOBODY``."""
         if not len(self._guests):
             return np.full(count, NOBODY)
         return random.choice(self._guests, count)
@@ -92,14 +92,14 @@ class Pool:
         words: NDArray[np.uint64],
         rules: Rules,
     ) -> NDArray[np.int64]:
-        """Returns the actions of a past self, drawn with its probabilities.
+        """Returns the actions of a past self, sampled from its probabilities.
 
         Args:
-            slot: Which one.
+            slot: The slot of the past self.
             observations: int8 (B, L).
             masks: int8 (B, A).
-            words: uint64 (B,), the chance of each decision.
-            rules: Of the tables.
+            words: uint64 (B,), the random bits of each decision.
+            rules: The rules of the tables.
 
         Returns:
             int64 (B,).
@@ -111,13 +111,13 @@ class Pool:
         return choose(log_probs, words)
 
     def note(self, slot: int, results: NDArray[np.float64]) -> None:
-        """Notes deals (d,) against a past self: 1 = the learner did better, 0 = worse, or 0.5."""
+        """Records deals (d,) against a past self: 1 = the learner did better, 0 = worse, or 0.5."""
         share = _MEMORY ** len(results)
         self.beaten[slot] = share * self.beaten[slot] + (1 - share) * results.mean()
 
     def restore(
         self, networks: Sequence[Network], decisions: Sequence[int], beaten: NDArray[np.float64]
     ) -> None:
-        """Takes back what was saved, slot by slot."""
+        """Restores the saved copies, slot by slot."""
         self.networks, self.decisions = list(networks), list(decisions)
         self.beaten[:] = beaten

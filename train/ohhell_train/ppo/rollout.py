@@ -1,9 +1,9 @@
 """Experience of self-play, collected by laps of the table.
 
-In Oh Hell every seat decides exactly once per *lap*: the bidding is one lap, each trick is one (a
-blind one-card deal has the bidding only). So tables of any hand sizes advance in lockstep, and a
-deal ends at a table only when a lap does. One lap of all tables is one row of the rollout buffer,
-each (table, seat) is one column: a column is what one seat saw, did and was paid, nothing else.
+In Oh Hell every seat decides exactly once per *lap*: the bidding is one lap, and each trick is one
+(a blind one-card deal has only the bidding). So tables with different hand sizes stay in step, and
+a deal ends only at the end of a lap. One lap of all tables is one row of the rollout buffer. Each
+(table, seat) is one column: what that seat saw, what it did, and its reward.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ Policy = Callable[[Bytes, Bytes], tuple[NDArray[np.int64], Floats, Floats]]
 class Lap:
     """One decision of every seat at every table: C columns, column = table * players + seat."""
 
-    observations: Bytes  # (C, L), with hidden hands behind where the tables add them
+    observations: Bytes  # (C, L), followed by the hidden hands if the tables add them
     action_masks: Bytes  # (C, A)
     actions: NDArray[np.int64]  # (C,)
-    log_probs: Floats  # (C,) of the actions, when they were chosen
-    values: Floats  # (C,) the critic's; 0 where it was not asked
+    log_probs: Floats  # (C,) of the actions, at the time of the choice
+    values: Floats  # (C,) the critic's; 0 for forced moves and other players
     rewards: Floats  # (C,) paid at the end of the lap
-    ends: Bools  # (C,) the deal ended with this lap
-    ours: Bools  # (C,) the learner sat there, not an opponent
-    free: Bools  # (C,) the learner had a choice: more than one legal action
+    ends: Bools  # (C,) whether the deal ended with this lap
+    ours: Bools  # (C,) whether the learner sat there, not an opponent
+    free: Bools  # (C,) whether the learner had a choice: more than one legal action
 
 
 OURS, _FORCED, _PAST = -1, -2, -3
@@ -51,10 +51,11 @@ LAP_FIELDS = tuple(field.name for field in fields(Lap))
 
 
 def points_scale(rules: Rules) -> float:
-    """Returns the points that make one unit of reward.
+    """Returns the number of points in one unit of reward.
 
-    It is what missing a bid by one trick costs on average, over the schedule's hand sizes and the
-    bids up to one above the fair share; so rewards are of about the same size under any scoring.
+    It is the average cost of missing a bid by one trick, over the schedule's hand sizes and the
+    bids up to one above the fair share. Rewards therefore have about the same size under any
+    scoring.
 
     >>> points_scale(Rules.preset("british_oh_hell"))
     10.0
@@ -70,37 +71,37 @@ def points_scale(rules: Rules) -> float:
 
 @dataclass(frozen=True)
 class TableOpponents:
-    """Who sits at the tables beside the learner's newest self.
+    """The other players at the tables, apart from the learner's newest version.
 
-    At most tables the learner sits in every seat. At a share of them it meets an opponent, who
-    takes one to all but one of the seats, drawn anew for each deal.
+    At most tables the learner sits in every seat. At a share of them an opponent takes between one
+    seat and all but one; the seats are drawn again for each deal.
     """
 
     players: Sequence[tuple[Agent, float]] = ()
-    """Players, and the share of the tables that each of them sits at."""
+    """The players, each with its share of the tables."""
     pool: Pool | None = None
     """Past selves."""
     past: float = 0.0
-    """Share of the tables at which a past self is the opponent."""
+    """The share of the tables with a past self as the opponent."""
     part: str = "both"
-    """What the learner decides itself: "both", "bids" or "cards"."""
+    """The part that the learner decides itself: "both", "bids" or "cards"."""
     partner: Agent | None = None
-    """Who decides the rest for it."""
+    """The player that decides the other part for the learner."""
 
 
 class LapTables:
-    """Tables that are played by laps, a deal each, one deal after the other.
+    """Tables that play one deal after the other, lap by lap.
 
     Args:
         rules: The rules.
-        num_tables: How many tables.
-        seed: Seed of the deals and of every chance at the tables.
-        hand_size: The only hand size; None: as the schedule has them.
+        num_tables: Number of tables.
+        seed: Seed of the deals and of all random choices at the tables.
+        hand_size: The only hand size; None uses those of the schedule.
         layout: "default" or "universal".
-        opponents: Who else sits there.
-        show_hands: Whether to add the other seats' hands behind each observation, eight bytes of
-            mask each, clockwise, for a critic that sees them.
-        random: Every chance but that of the deals; None: a generator of the seed's own.
+        opponents: The other players at the tables.
+        show_hands: Whether to append the other seats' hands to each observation, as masks of eight
+            bytes, clockwise, for a critic that sees them.
+        random: The generator of all random choices but the deals; None makes one from the seed.
     """
 
     def __init__(
@@ -122,25 +123,26 @@ class LapTables:
         self._compiled = compile_rules(rules, "deal", hand_size)
         self.num_columns = num_tables * rules.players
         self.width = self.layout.length + 8 * (self.layout.seats - 1) * show_hands
-        """Bytes of an observation, with the hidden hands that are shown to the critic."""
+        """Bytes of an observation, including the hidden hands for the critic."""
         self.scale = np.full(self.num_columns, points_scale(rules), np.float32)
-        """(C,) points that make one unit of reward."""
+        """(C,) points in one unit of reward."""
         self.random = random or np.random.Generator(np.random.Philox(seed))
-        """Every chance but that of the deals; the learner draws from it, too."""
+        """The generator of all random choices but the deals; the learner uses it too."""
         self.opponents = opponents or TableOpponents()
         self._actors = self._sit_down()
         self._visitor = _shared_out(
             [self.opponents.past, *(share for _, share in self.opponents.players)], num_tables
         )
         self.sitting = np.full((num_tables, rules.players), OURS, np.int8)
-        """(N, players): place in the list of all players of who sits there, or ``OURS``."""
+        """(N, players): the player at each seat, as a place in the list of all players, or
+        ``OURS``."""
         self._first_column = np.arange(num_tables) * rules.players
         self.tables.reset()
         self._stagger()
         self._seat_opponents(np.ones(num_tables, np.bool_))
 
     def _sit_down(self) -> list[Opponent]:
-        """Returns the players that sit here all the time: the opponents, then the partner."""
+        """Returns the permanent players, each as an opponent: the opponents, then the partner."""
         agents = [opponent for opponent, _ in self.opponents.players]
         if self.opponents.partner is not None:
             agents.append(self.opponents.partner)
@@ -150,7 +152,7 @@ class LapTables:
         return actors
 
     def _stagger(self) -> None:
-        """Brings the tables to different laps, so that even a short rollout sees deals end."""
+        """Moves the tables to different laps, so that even a short rollout sees deals end."""
         tables = self.tables
         laps = int(tables.games["hand_size"].max()) + 1
         start = tables.games.copy()
@@ -162,7 +164,7 @@ class LapTables:
         self._set_games(start)
 
     def _seat_opponents(self, new: Bools) -> None:
-        """Draws who sits where at those of the tables that begin a deal and have opponents."""
+        """Draws the seats at those tables that begin a deal and have opponents."""
         where = np.flatnonzero(new & (self._visitor != OURS))
         opponents = self._visitor[where]
         past = opponents == _PAST
@@ -175,7 +177,7 @@ class LapTables:
         self.sitting[where] = np.where(places < number, opponents[:, np.newaxis], OURS)
 
     def play(self, policy: Policy) -> Lap:
-        """Plays one lap at every table and returns it. Forced moves are made without the policy."""
+        """Plays one lap at every table and returns it; forced moves skip the policy."""
         lap = self._empty_lap()
         tables = self.tables
         for place in range(self.players):
@@ -204,7 +206,7 @@ class LapTables:
         )
 
     def _views(self) -> Bytes:
-        """Returns the observations (N, width), with hidden hands behind where they are shown."""
+        """Returns the observations (N, width), followed by the hidden hands if they are shown."""
         observations = self.tables.observations
         if self.width == self.layout.length:
             return observations
@@ -230,7 +232,7 @@ class LapTables:
             lap.actions[columns[asked]] = self._ask(place, asked)
 
     def _who_decides(self, columns: NDArray[np.int64], masks: Bytes) -> NDArray[np.int8]:
-        """Returns who decides at each table (N,): ``OURS``, a player's place, or ``_FORCED``."""
+        """Returns the decider at each table (N,): ``OURS``, a player's place, or ``_FORCED``."""
         sitting = self.sitting.ravel()[columns]
         part = self.opponents.part
         if part != "both":
@@ -241,7 +243,7 @@ class LapTables:
         return np.where(masks.sum(axis=1, dtype=np.int64) > 1, sitting, _FORCED).astype(np.int8)
 
     def _ask(self, place: int, asked: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Returns what one of the others does at each of some tables."""
+        """Returns the actions of one of the other players at some tables."""
         words = self.random.integers(2**64, size=len(asked), dtype=np.uint64)
         past = place - len(self._actors)
         if past >= 0:
@@ -251,7 +253,7 @@ class LapTables:
         return self._actors[place].ask(self.tables.games, self._compiled, asked, words)
 
     def _tell_pool(self, ended: Bools) -> None:
-        """Tells the pool how the learner did against past selves in the deals that ended."""
+        """Reports to the pool how the learner did against past selves in the deals that ended."""
         pool = self.opponents.pool
         if pool is None:
             return
@@ -265,12 +267,12 @@ class LapTables:
             pool.note(opponent, (np.sign(mine - theirs) + 1) / 2)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Returns all that is needed to go on from here, but the state of ``random``."""
+        """Returns everything needed to continue from here, except the state of ``random``."""
         games = np.ascontiguousarray(self.tables.games).view(np.uint8)
         return {"games": games.copy(), "sitting": self.sitting.copy()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Goes on from a ``state`` of as many tables under the same rules."""
+        """Continues from a ``state`` of the same number of tables under the same rules."""
         self._set_games(state["games"].view(GAME))
         self.sitting[:] = state["sitting"]
 
@@ -280,7 +282,7 @@ class LapTables:
 
 
 def _shared_out(shares: Sequence[float], num_tables: int) -> NDArray[np.int8]:
-    """Returns the opponent at each table (N,): ``_PAST``, its place among them, or ``OURS``."""
+    """Returns the opponent at each table (N,): ``_PAST``, its place in the list, or ``OURS``."""
     ends = np.round(np.cumsum([0.0, *shares]) * num_tables).astype(int)
     visitor = np.full(num_tables, OURS, np.int8)
     for place, (first, end) in enumerate(itertools.pairwise(ends)):

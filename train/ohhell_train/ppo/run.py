@@ -26,9 +26,9 @@ from ohhell_train.runs.trainer import Trainer
 from ohhell_train.settings import PAST
 
 _MOST_MEMORY = 4 * 2**30
-"""Bytes that a rollout may take."""
+"""The most bytes of a rollout."""
 _OTHER_BYTES = 64
-"""Bytes of a decision in a rollout beside its observation and mask, about."""
+"""About how many bytes a decision needs apart from its observation and mask."""
 _LOSSES = {
     "policy_loss": "policy_gradient_loss",
     "value_loss": "value_loss",
@@ -38,21 +38,21 @@ _LOSSES = {
     "explained_variance": "explained_variance",
     "learning_rate": "learning_rate",
 }
-"""Columns of the metrics, by MaskablePPO's names without "train/"."""
+"""MaskablePPO's names of the losses, without "train/", by column of the metrics."""
 
 
 class PpoTrainer(Trainer[PpoConfig]):
-    """A run of PPO self-play while it trains."""
+    """A run of PPO self-play during training."""
 
     run: PpoRun
     unit: ClassVar[str] = "decision"
 
     @classmethod
     def check(cls, config: PpoConfig) -> None:
-        """Checks all of the settings that can be checked without a run, at the tables, too.
+        """Checks the settings as far as possible without a run, including the tables.
 
         Raises:
-            OhHellError: They cannot be played, or one of the players is not found.
+            OhHellError: The settings cannot be played, or a player does not exist.
         """
         _check_size(config)
         kinds = config.table_kinds()
@@ -63,10 +63,10 @@ class PpoTrainer(Trainer[PpoConfig]):
         check_fields(fields, [kind.rules for kind in kinds], config.report.seed)
 
     def restore(self) -> None:
-        """Takes up the saved state, if there is one.
+        """Restores the saved state, if there is one.
 
         Raises:
-            CheckpointError: It is damaged, or belongs to other settings.
+            CheckpointError: The state is damaged, or belongs to other settings.
             MetricsError: The metrics are damaged.
         """
         config = self.config
@@ -74,7 +74,7 @@ class PpoTrainer(Trainer[PpoConfig]):
         if self.counters.finished:
             return
         _check_size(config)
-        self.run.check_opponents(config)  # before they are asked to sit down
+        self.run.check_opponents(config)  # before they sit down
         self.ppo = SelfPlayPPO(config, make_tables(config), self.run.start(config))
         self.ppo.planned = config.decisions
         self.run.restore_state(self.ppo)
@@ -85,26 +85,27 @@ class PpoTrainer(Trainer[PpoConfig]):
 
     @property
     def done(self) -> int:
-        """How many decisions are done."""
+        """The number of decisions done."""
         return self.counters.decisions
 
     def finished(self) -> bool:
-        """Returns whether that is all of them, or the clock has ended the run."""
+        """Returns whether all decisions are done, or the time limit has ended the run."""
         return self.counters.finished or self.done >= self.config.decisions
 
     def step(self) -> bool:
         """Plays a rollout and makes an update."""
         if self.config.max_minutes is not None:
             self.ppo.time_fraction = self.clock.seconds / (60 * self.config.max_minutes)
-        # One decision is asked for, which takes one rollout; its own log is not used.
+        # Asking for one decision plays exactly one rollout; MaskablePPO's own log is not used.
         self.ppo.learn(1, log_interval=sys.maxsize, reset_num_timesteps=False)
         self.counters.decisions = self.ppo.num_timesteps
         if not self.ppo.rollout_buffer.free.any() and not self._said_nothing_learned:
             self._said_nothing_learned = True
             self.display.say(
-                f"after {self.done:,} decisions: the rollout held none to learn from (all were "
-                "forced, or what follows them is not known yet), so it changed nothing; raise "
-                f"rollout_laps={self.config.rollout_laps} or tables={self.config.tables}"
+                f"after {self.done:,} decisions: the rollout held no decision to learn from (all "
+                "were forced, or what follows them is not known yet), so the update changed "
+                f"nothing; raise rollout_laps={self.config.rollout_laps} or "
+                f"tables={self.config.tables}"
             )
         return True
 
@@ -113,12 +114,12 @@ class PpoTrainer(Trainer[PpoConfig]):
         return self.run.player(self.ppo.policy.network, self.config)
 
     def is_due(self) -> bool:
-        """Returns whether the newest player is to be measured."""
+        """Returns whether the newest player is due for a measurement."""
         since = self.done - self.counters.measured
         return self.finished() or since >= self.config.report.every
 
     def field(self, name: str) -> Agent | None:
-        """Returns the player of a field; "past" is the run when it was half as far."""
+        """Returns the player of a field; "past" was saved when the run was half as far."""
         if name != PAST:
             return super().field(name)
         folder = self.run.past_self(self.done // 2)
@@ -127,18 +128,18 @@ class PpoTrainer(Trainer[PpoConfig]):
         return self.run.player(checkpoint_in(folder, self.config.part).network, self.config)
 
     def measure(self) -> dict[str, Difference]:
-        """Plays against the fields; keeps the player as ``best`` if it never did better."""
+        """Measures against the fields; saves the player as ``best`` if it is the best so far."""
         found, counters = super().measure(), self.counters
         counters.measured = self.done
         counters.scores = {name: [d.mean, d.low, d.high] for name, d in found.items()}
-        marks = [found[name].mean for name in found if name != PAST]  # that one moves itself
+        marks = [found[name].mean for name in found if name != PAST]  # "past" itself gets stronger
         if not marks or counters.best is None or sum(marks) > counters.best:
             counters.best = sum(marks)
             self.run.save_network(self.ppo.policy.network, self.config, "best")
         return found
 
     def save(self, found: Mapping[str, Difference]) -> Row:
-        """Writes the metrics down, and the state where it is time."""
+        """Writes the metrics, and the state when due."""
         self.counters.seconds = self.clock.seconds
         row = self._row(found)
         add_metrics(self.run.path / METRICS, row)
@@ -151,7 +152,7 @@ class PpoTrainer(Trainer[PpoConfig]):
         return row
 
     def stop(self) -> None:
-        """Ends the run: the learning rate has fallen with the clock, so it cannot go on."""
+        """Ends the run for good, because the learning rate has fallen with the clock."""
         if self.counters.measured < self.done:
             self.measure()
         self.counters.finished = True
@@ -182,12 +183,12 @@ class PpoTrainer(Trainer[PpoConfig]):
 
 
 def _written(value: float | None) -> str:
-    """Returns a loss for the metrics: nothing where there is none, or none that says anything."""
+    """Returns a loss for the metrics; empty if it is missing or not finite."""
     return "" if value is None or not math.isfinite(value) else f"{value:.6g}"
 
 
 def _check_size(config: PpoConfig) -> None:
-    """Raises RulesError where the rollouts would not fit into memory."""
+    """Raises RulesError if the rollouts do not fit into memory."""
     tables = make_tables(config, 2 * len(config.table_kinds()))
     decisions = config.rollout_laps * sum(
         _share(config.tables, len(tables.groups), number) * group.players
@@ -199,15 +200,16 @@ def _check_size(config: PpoConfig) -> None:
         raise RulesError(
             f"tables={config.tables}, rollout_laps={config.rollout_laps}: rollouts of "
             f"{decisions:,} decisions (tables * {players} players * laps) take "
-            f"{size / 2**30:,.1f} GiB; {_MOST_MEMORY / 2**30:.0f} GiB are allowed: lower one"
+            f"{size / 2**30:,.1f} GiB; at most {_MOST_MEMORY / 2**30:.0f} GiB are allowed: lower "
+            "one of them"
         )
 
 
 def make_tables(config: PpoConfig, number: int | None = None) -> MixedTables:
-    """Returns the tables of a run, or fewer of them.
+    """Returns the tables of a run, or a smaller number of them.
 
     Raises:
-        OhHellError: The rules cannot be played, or a player that should sit there is not found.
+        OhHellError: The rules cannot be played, or a player at the tables does not exist.
     """
     random = np.random.Generator(np.random.Philox(config.seed))
     pool = Pool(config.pool) if config.past_share() > 0 else None
@@ -229,7 +231,7 @@ def make_tables(config: PpoConfig, number: int | None = None) -> MixedTables:
 
 
 def _share(tables: int, groups: int, place: int) -> int:
-    """Returns how many tables one of several groups gets, the first ones one more."""
+    """Returns the number of tables of one of several groups; the first groups get one more."""
     return tables // groups + (place < tables % groups)
 
 

@@ -1,4 +1,4 @@
-"""What a resumed run needs: everything of a learner and its tables as named tensors."""
+"""The state of a resumed run: a learner and its tables as named tensors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ohhell_train.ppo.rollout import LAP_FIELDS, Lap
 
 
 def tensors_of(ppo: SelfPlayPPO) -> dict[str, torch.Tensor]:
-    """Returns weights, optimiser, tables, pool and the lap that was played ahead, by name."""
+    """Returns weights, optimiser, tables, pool and the lap played ahead, by name."""
     tensors = dict(ppo.policy.trained().state_dict())
     for number, values in ppo.policy.optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{number}.{name}": value for name, value in values.items()}
@@ -26,11 +26,11 @@ def tensors_of(ppo: SelfPlayPPO) -> dict[str, torch.Tensor]:
 
 
 def put_back(ppo: SelfPlayPPO, tensors: dict[str, torch.Tensor], notes: dict[str, Any]) -> None:
-    """Brings a new learner to a saved state; past selves are put back by the run directory.
+    """Restores a new learner from a saved state; the run directory restores past selves.
 
     Raises:
-        KeyError: Something is missing in it; also TypeError, ValueError or RuntimeError where it
-            does not fit the learner.
+        KeyError: Something is missing in the state; also TypeError, ValueError or RuntimeError if
+            the state does not fit the learner.
     """
 
     def part(prefix: str) -> dict[str, torch.Tensor]:
@@ -45,7 +45,7 @@ def put_back(ppo: SelfPlayPPO, tensors: dict[str, torch.Tensor], notes: dict[str
         number, _, key = name.partition(".")
         like = weights[int(number)]
         fits = value.shape == like.shape
-        # in the same order of the memory as the weights, else sums are rounded otherwise
+        # the memory order of the weights, because another order would round sums differently
         saved = torch.empty_like(like, requires_grad=False).copy_(value) if fits else value
         optimizer["state"].setdefault(int(number), {})[key] = saved
     ppo.policy.optimizer.load_state_dict(optimizer)

@@ -1,1 +1,1 @@
-"""Run directories: settings, state, metrics and a lock, alike for every method."""
+"""Run directories: settings, state, metrics and a lock, the same for every method."""

@@ -1,7 +1,7 @@
-"""What the folders of all runs have in common: settings, versions, a lock, beginning and moving.
+"""The common part of all run folders: settings, versions, a lock, creation and moving.
 
-A way to train has a subclass of ``RunFolder`` for what it keeps there, and one of
-``ohhell_train.runs.trainer.Trainer`` for what it does.
+A training method has a subclass of ``RunFolder`` for its files, and one of
+``ohhell_train.runs.trainer.Trainer`` for its training loop.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ohhell_train.settings import RunSettings
 CONFIG, VERSIONS, LOCK, START = "config.yaml", "versions.json", ".lock", "start"
 PLAYERS = "players.json"
 LEFT_OVER = re.compile(r"\.(?P<name>best|last|start|[0-9]+)\.(?P<kind>old|new)-[0-9]+$")
-"""Folders beside a player that is being replaced; see ``ohhell_agents.folders``."""
+"""Folders left next to a player while it is replaced; see ``ohhell_agents.folders``."""
 _LIBRARIES = ("numpy", "numba", "torch", "stable-baselines3", "sb3-contrib", "safetensors")
 
 
@@ -35,7 +35,7 @@ C = TypeVar("C", bound=RunSettings)
 
 
 def how_many(number: int, unit: str) -> str:
-    """Returns a number of things in words.
+    """Returns a count with its unit.
 
     >>> how_many(1, "round"), how_many(2000, "decision")
     ('1 round', '2,000 decisions')
@@ -44,7 +44,7 @@ def how_many(number: int, unit: str) -> str:
 
 
 class RunFolder(ABC, Generic[C]):
-    """A folder with a run in it; subclasses say what else is there."""
+    """A folder that holds a run; subclasses define its other files."""
 
     settings: type[C]
     """The class of its settings."""
@@ -57,19 +57,19 @@ class RunFolder(ABC, Generic[C]):
         """Begins a run in a new folder.
 
         Raises:
-            RulesError: There is something at that place already.
-            InUseError: Another process begins a run there at this moment.
+            RulesError: The folder already exists.
+            InUseError: Another process is beginning a run there.
         """
         if path.exists() and not is_free(path):
             raise RulesError(
-                f"{path}: is there already; go on with `ohhell resume {path}`, choose "
-                "another --out, or add --force to begin anew (the old folder is kept beside it)"
+                f"{path}: already exists; continue it with `ohhell resume {path}`, choose another "
+                "--out, or add --force to start again (the old folder is kept under another name)"
             )
         path.mkdir(parents=True, exist_ok=True)
         run = cls(path)
         with run.lock():
             if not is_free(path):
-                raise InUseError(f"{path}: another process begins a run here at this moment")
+                raise InUseError(f"{path}: another process is beginning a run here")
             run._describe(config)
         return run
 
@@ -80,81 +80,81 @@ class RunFolder(ABC, Generic[C]):
         self._bring(config)
         players = {name: _fingerprint(name) for name in config.opponent_names()}
         players = {name: text for name, text in players.items() if not text.endswith(":")}
-        if players:  # such that can change: heuristic and random are known by their names
+        if players:  # only players that can change: heuristic and random are known by their names
             write_whole(self.path / PLAYERS, json.dumps(players, indent=1) + "\n")
         write_whole(self.path / CONFIG, config.resolved().to_yaml())
 
     def _bring(self, config: C) -> None:
-        """Puts what else a run needs into its folder, before the settings make it one."""
+        """Adds other files that a run needs, before the settings make the folder a run."""
 
     @abstractmethod
     def done(self) -> str:
-        """Returns how far the run is, such as "2 rounds"; empty where nothing is kept yet."""
+        """Returns the progress, such as "2 rounds"; empty if nothing is saved yet."""
 
     @abstractmethod
     def finished(self) -> bool:
-        """Returns whether the run came to its end."""
+        """Returns whether the run is complete."""
 
     @abstractmethod
     def summary(self) -> str:
-        """Returns what the run did, in a few words."""
+        """Returns a short summary of the run."""
 
     def result(self) -> Path:
-        """Returns where the player is that the run was for."""
+        """Returns the folder of the player that the run produced."""
         return self.path / "best"
 
     def recover(self) -> None:
-        """Mends what a kill left half done; called by who holds the lock."""
+        """Repairs what a kill left unfinished; the caller holds the lock."""
 
     def check_unchanged(self, then: Mapping[str, Any], now: Mapping[str, Any], since: str) -> None:
-        """Checks that what is kept was made with the settings of the run as they are now.
+        """Checks that saved data was made with the present settings of the run.
 
         Args:
-            then: The settings that it was made with, as plain data.
-            now: The settings that it depends on, as they are now.
-            since: What was done then, for the message: "round 1 was played".
+            then: The settings that the data was made with, as plain data.
+            now: The present settings that the data depends on.
+            since: The event, for the message: "round 1 was played".
 
         Raises:
-            CheckpointError: A setting has changed: going on would make a run of no one recipe.
+            CheckpointError: A setting has changed, so that no single recipe would describe the run.
         """
         changed = [name for name, value in now.items() if then.get(name) != value]
         if changed:
             raise CheckpointError(
-                f"{self.path / CONFIG}: {', '.join(changed)} changed since {since}; put back what "
-                "was there, or begin the run anew"
+                f"{self.path / CONFIG}: {', '.join(changed)} changed since {since}; restore the "
+                "old values, or start the run again"
             )
 
     def check_opponents(self, config: C) -> None:
-        """Checks that the players that the run trains with are those that it began with.
+        """Checks that the other players of the run have not changed since it began.
 
         Raises:
-            CheckpointError: The files of one have changed since.
-            OhHellError: One is not there any more.
+            CheckpointError: The files of a player have changed.
+            OhHellError: A player no longer exists.
         """
         file = self.path / PLAYERS
-        if not file.is_file():  # there are none, or an older version began the run
+        if not file.is_file():  # no such players, or an older version began the run
             return
         try:
             began = json.loads(file.read_text(encoding="utf-8"))
             pairs = {name: began[name] for name in config.opponent_names() if name in began}
         except (OSError, ValueError, TypeError) as error:
             raise CheckpointError(
-                f"{file}: is damaged ({error}); put back what was there, or remove it to go on "
-                "with the players as they are now"
+                f"{file}: is damaged ({error}); restore it, or remove it to continue with the "
+                "players as they are now"
             ) from None
         for name, then in pairs.items():
             if (now := _fingerprint(name)) != then:
                 raise CheckpointError(
-                    f"{shown(name)} is another player now ({shown(now)}) than when the run began "
-                    f"({shown(then)}); put its files back, or begin the run anew"
+                    f"{shown(name)} is not the same player ({shown(now)}) as when the run began "
+                    f"({shown(then)}); restore its files, or start the run again"
                 )
 
     @classmethod
     def begin(cls, path: Path, config: C, force: bool = False) -> Self:
-        """Begins a run in a folder; with ``force``, what is there is moved aside first.
+        """Begins a run in a folder; ``force`` first moves the present folder aside.
 
         Raises:
-            RulesError, InUseError: As ``create``.
+            RulesError, InUseError: See ``create``.
         """
         if force and path.exists():
             cls(path).set_aside()
@@ -162,10 +162,10 @@ class RunFolder(ABC, Generic[C]):
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Returns the run that was begun in a folder.
+        """Returns the run of a folder.
 
         Raises:
-            RulesError: There is none.
+            RulesError: The folder holds no run.
         """
         if not (path / CONFIG).is_file():
             raise RulesError(f"{path}: no training run here ({CONFIG} is missing)")
@@ -175,7 +175,7 @@ class RunFolder(ABC, Generic[C]):
         """Keeps other processes from training here; see ``ohhell_train.runs.lock``.
 
         Raises:
-            InUseError: Another process holds it.
+            InUseError: Another process holds the lock.
         """
         return only_here(self.path / LOCK, "is training here")
 
@@ -183,12 +183,12 @@ class RunFolder(ABC, Generic[C]):
         """Returns the settings of the run.
 
         Raises:
-            RulesError: They are none of this version.
+            RulesError: The settings do not fit this version.
         """
         return self.settings.load(self.path / CONFIG)
 
     def set_aside(self) -> Path:
-        """Moves the whole folder to the next free name beside it, which is returned.
+        """Renames the whole folder to the next free name, and returns the new path.
 
         Raises:
             InUseError: Another process trains in it.
@@ -205,7 +205,7 @@ class RunFolder(ABC, Generic[C]):
 
 
 def _fingerprint(name: str) -> str:
-    """Returns what identifies the player of a name: its kind and its fingerprint."""
+    """Returns the identity of a player: its kind and its fingerprint."""
     with ohhell_agents.make(name, 0) as player:
         return f"{player.kind}:{player.fingerprint}"
 
@@ -219,7 +219,7 @@ def clear_left_over(*folders: Path) -> None:
 
 
 def is_free(path: Path) -> bool:
-    """Returns whether a run may begin in a folder: it is empty, but for a kill's leavings."""
+    """Returns whether a run may begin in a folder: it is empty, apart from a kill's leftovers."""
     begun = {LOCK, START, VERSIONS, PLAYERS}
     begun |= {f"{name}.part" for name in (VERSIONS, PLAYERS, CONFIG)}
     left = (file.name for file in path.iterdir()) if path.is_dir() else ()

@@ -1,6 +1,6 @@
-"""What a run shows while it trains: a bar in a terminal, and a line for each measurement.
+"""The progress of a run: a bar in a terminal, and a line for each measurement.
 
-Where no terminal looks on, as in ``make train > log``, a line a minute takes the bar's place.
+Without a terminal, as in ``make train > log``, one line a minute replaces the bar.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 LINE_SECONDS = 60.0
-"""Seconds between two lines of progress where there is no terminal."""
+"""Seconds between two lines of progress without a terminal."""
 
 
 class Display:
-    """A bar with what is done, how far, how well and how long it still takes.
+    """A bar that shows the activity, the progress, the strength and the time left.
 
     Args:
         quiet: Show nothing.
@@ -43,8 +43,8 @@ class Display:
         """Moves the bar.
 
         Args:
-            doing: What is done, such as "playing".
-            share: How much of the run is done, 0 to 1.
+            doing: The activity, such as "playing".
+            share: The completed part of the run, 0 to 1.
             count: The same in words, such as "round 1.5 of 3".
         """
         self._progress.update(self._task, description=doing, completed=share, count=count)
@@ -52,7 +52,7 @@ class Display:
             self.say(", ".join(filter(None, (f"{doing}: {share:.0%}", count, self._left))))
 
     def note(self, *, score: str | None = None, left: str | None = None) -> None:
-        """Shows the newest measurement, or how long the run still takes, behind the bar."""
+        """Shows the newest measurement or the time left, after the bar."""
         if score is not None:
             self._progress.update(self._task, score=score)
         if left is not None:
@@ -60,14 +60,14 @@ class Display:
             self._progress.update(self._task, left=left)
 
     def say(self, text: str) -> None:
-        """Prints a line, above the bar where there is one."""
+        """Prints a line, above the bar if there is one."""
         if not self._progress.disable:
             self._progress.console.print(text, highlight=False, soft_wrap=True)
-            self._progress.console.file.flush()  # a file would keep it until the end
+            self._progress.console.file.flush()  # a file would buffer it until the end
         self._said = time.monotonic()
 
     def __enter__(self) -> Self:
-        """Returns itself, shown until the ``with`` block ends."""
+        """Returns itself; the bar is shown until the ``with`` block ends."""
         self._progress.start()
         return self
 

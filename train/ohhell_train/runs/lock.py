@@ -1,4 +1,4 @@
-"""One process for a folder: a lock that the system ends with its process."""
+"""A lock for a folder, which the system releases when the process ends."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from ohhell_env.errors import OhHellError
 
 try:
     import fcntl
-except ImportError:  # Windows: nothing keeps two processes from one folder there
+except ImportError:  # Windows has no such locks, so two processes can use one folder there
     fcntl = None
 
 
 class InUseError(OhHellError):
-    """Another process works in the folder."""
+    """Another process uses the folder."""
 
 
 @contextlib.contextmanager
 def only_here(lock: Path, doing: str) -> Iterator[None]:
-    """Keeps other processes from what belongs to a lock file; the file goes when it ends.
+    """Keeps other processes away from what a lock file guards; removes the file at the end.
 
-    On a system, or a file system, without locks nothing is kept.
+    On a system or file system without locks, this does nothing.
 
     Args:
-        lock: The lock file, beside what it guards. Holds the number of the process.
-        doing: What the process does there, for the message: "is training here".
+        lock: The lock file, next to what it guards. It holds the number of the process.
+        doing: The activity, for the message: "is training here".
 
     Raises:
-        InUseError: Another process holds it.
+        InUseError: Another process holds the lock.
     """
     if fcntl is None:
         yield
@@ -43,7 +43,7 @@ def only_here(lock: Path, doing: str) -> Iterator[None]:
         try:
             yield
         finally:
-            if _stands_at(file, lock):  # else the folder was moved
+            if _stands_at(file, lock):  # otherwise the folder was moved
                 lock.unlink()
 
 
@@ -60,7 +60,7 @@ def _locked(lock: Path, doing: str) -> TextIO:
             pass
         if _stands_at(file, lock):
             return file
-        file.close()  # removed by who held it, after it was opened: a lock of no worth
+        file.close()  # its holder removed it after we opened it, so this lock guards nothing
 
 
 def _in_use(lock: Path, file: TextIO, doing: str) -> str:
@@ -74,7 +74,7 @@ def _in_use(lock: Path, file: TextIO, doing: str) -> str:
 
 
 def _stands_at(file: TextIO, place: Path) -> bool:
-    """Returns whether an open file is still the one at its place."""
+    """Returns whether an open file is still the file at its path."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), place.stat())
     except FileNotFoundError:

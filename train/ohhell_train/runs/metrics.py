@@ -28,11 +28,11 @@ class MetricsError(OhHellError):
 
 
 def measured_columns(fields: Sequence[str], found: Mapping[str, Difference]) -> Row:
-    """Returns the columns of measurements: the mean over each field and the ends of its interval.
+    """Returns the columns of measurements: for each field the mean and the ends of its interval.
 
     Args:
-        fields: All that the run is measured against; who was not measured has empty cells.
-        found: What was measured.
+        fields: All fields of the run; those without a measurement have empty cells.
+        found: The measurements.
     """
     row: Row = {}
     for name in fields:
@@ -44,7 +44,7 @@ def measured_columns(fields: Sequence[str], found: Mapping[str, Difference]) -> 
 
 
 def write_metrics(file: Path, rows: Sequence[Mapping[str, object]]) -> None:
-    """Writes all rows of a run; the newest one gives the columns."""
+    """Writes all rows of a run; the newest row gives the columns."""
     text = io.StringIO()
     writer = csv.DictWriter(
         text, list(rows[-1]), restval="", extrasaction="ignore", lineterminator="\n"
@@ -65,11 +65,11 @@ def add_metrics(file: Path, row: Row) -> None:
 
 
 def cut_metrics(file: Path, last: int) -> None:
-    """Removes the rows of what an interruption has lost.
+    """Removes the rows that an interruption has lost.
 
     Args:
-        file: The metrics; their first column is "decisions".
-        last: The decisions of the last row that stays.
+        file: The metrics, with "decisions" as first column.
+        last: The decisions of the last row to keep.
 
     Raises:
         MetricsError: The file is damaged.
@@ -79,8 +79,8 @@ def cut_metrics(file: Path, last: int) -> None:
     try:
         text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise _damaged(file, "is no text") from None
-    first = "decisions"  # a kill may have left a part of it only
+        raise _damaged(file, "is not text") from None
+    first = "decisions"  # a kill may have left only part of it
     if text[: len(first)] != first[: len(text)]:
         raise _damaged(file, f"begins with {text[:20]!r}")
     lines = [line for line in text.splitlines(keepends=True) if line.endswith("\n")]
@@ -96,6 +96,6 @@ def cut_metrics(file: Path, last: int) -> None:
 
 def _damaged(file: Path, what: str) -> MetricsError:
     return MetricsError(
-        f"{file}: {what}, so it is damaged; move it elsewhere and resume the run, which begins a "
-        "new one (nothing else is lost)"
+        f"{file}: {what}, so it is damaged; move it away and resume the run, which begins a new "
+        "file (nothing else is lost)"
     )

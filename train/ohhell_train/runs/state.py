@@ -1,7 +1,7 @@
 """The saved state of a run: named arrays with a text and a digest, in one safetensors file.
 
-Whole or not there, nothing pickled; the digest is there because a damaged state must not reach the
-unchecked engine.
+The file is written completely or not at all, and nothing in it is pickled. The digest keeps a
+damaged state away from the engine, which does not check it.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], notes: str) -> None:
-    """Writes arrays and a text whole or not at all: beside their place first, then moved there."""
+    """Writes arrays and a text completely or not at all."""
     plain = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     write_whole(path, save(plain, {"notes": notes, "sha256": _digest(plain, notes)}))
 
 
 def read_arrays(path: Path, remedy: str) -> tuple[Arrays, str]:
-    """Returns the arrays and the text of a file; nothing in it is run.
+    """Returns the arrays and the text of a file; nothing in it is executed.
 
     Args:
         path: The file.
-        remedy: What to do where it is damaged; ends the message.
+        remedy: The remedy for a damaged file, as the end of the message.
 
     Raises:
-        CheckpointError: It is damaged.
+        CheckpointError: The file is damaged.
     """
     try:
         with safe_open(path, framework="numpy") as file:
@@ -46,7 +46,7 @@ def read_arrays(path: Path, remedy: str) -> tuple[Arrays, str]:
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"{path}: is damaged ({error}); {remedy}") from None
     if _digest(arrays, notes) != digest:
-        raise CheckpointError(f"{path}: is not what was saved; {remedy}")
+        raise CheckpointError(f"{path}: has changed since it was saved; {remedy}")
     return arrays, notes
 
 

@@ -1,4 +1,4 @@
-"""The metrics of a run for TensorBoard, beside the CSV file that holds the same numbers."""
+"""The metrics of a run for TensorBoard, the same numbers as in the CSV file."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ class Board:
     """Writes rows of metrics as TensorBoard's scalars.
 
     Args:
-        folder: Where its files go; None: nothing is written.
-        done: Where the run goes on; what stands there from later on was lost.
+        folder: The folder of its files; None writes nothing.
+        done: Where the run continues; later entries were lost in an interruption.
     """
 
     def __init__(self, folder: Path | None, done: int) -> None:
         self._writer: Any = None
         if folder is not None:
-            with warnings.catch_warnings():  # of its own dependencies
+            with warnings.catch_warnings():  # from its own dependencies
                 warnings.simplefilter("ignore")
                 from torch.utils.tensorboard import SummaryWriter
 
             self._writer = SummaryWriter(str(folder), purge_step=done + 1)
 
     def add(self, row: Mapping[str, Any], done: int) -> None:
-        """Adds a row of metrics at how far the run is; empty cells are left out."""
+        """Adds a row of metrics at a point of the run; empty cells are left out."""
         if self._writer is None:
             return
         for name, value in row.items():

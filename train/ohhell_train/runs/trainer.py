@@ -1,8 +1,8 @@
-"""The main loop of all ways to train, and what each of them must give.
+"""The main loop of all training methods, and the interface that each method implements.
 
-The loop holds the lock, restores what was saved last, steps until the end, measures where it is
-due, saves and shows. It can be stopped or killed anywhere: what was saved last is whole, and a run
-that goes on from there ends as an unbroken one.
+The loop holds the lock, restores the last save, steps until the end, measures when due, saves and
+shows progress. It can be stopped or killed at any time: the last save is complete, and a run that
+continues from it ends like an unbroken one.
 """
 
 from __future__ import annotations
@@ -32,46 +32,46 @@ BOARD = "tensorboard"
 
 
 class DivergedError(OhHellError):
-    """The weights, or what the network makes of them, are no longer finite numbers."""
+    """The weights or the network's outputs are no longer finite numbers."""
 
 
 class Clock:
-    """The time that a run took, over all interruptions: of the wall and of the processor."""
+    """The wall-clock and processor time of a run, over all interruptions."""
 
     def __init__(self) -> None:
         self.start(0.0, 0.0)
 
     def start(self, seconds: float, cpu_seconds: float) -> None:
-        """Goes on from a time."""
+        """Continues from a given time."""
         self._began = time.monotonic() - seconds
         self._cpu_began = time.process_time() - cpu_seconds
 
     def add(self, seconds: float, cpu_seconds: float) -> None:
-        """Adds time that is not this process's."""
+        """Adds time that another process spent."""
         self.start(self.seconds + seconds, self.cpu_seconds + cpu_seconds)
 
     @property
     def seconds(self) -> float:
-        """Of the wall."""
+        """The wall-clock time."""
         return time.monotonic() - self._began
 
     @property
     def cpu_seconds(self) -> float:
-        """Of the processor."""
+        """The processor time."""
         return time.process_time() - self._cpu_began
 
 
 class Trainer(ABC, Generic[C]):
-    """A run while it trains: what a way to train must give.
+    """A run during training: the interface of a training method.
 
     Args:
-        run: The folder of the run; held by the caller.
+        run: The folder of the run; the caller holds its lock.
         config: Its settings.
-        display: Where progress is shown.
+        display: Shows the progress.
     """
 
     unit: ClassVar[str]
-    """What is counted, in the singular: "decision", "round", "epoch"."""
+    """The unit of progress, in the singular: "decision", "round", "epoch"."""
 
     def __init__(self, run: Any, config: C, display: Display) -> None:
         self.run, self.config, self.display = run, config, display
@@ -80,24 +80,24 @@ class Trainer(ABC, Generic[C]):
     @classmethod
     @abstractmethod
     def check(cls, config: C) -> None:
-        """Checks all of the settings that can be checked without a run.
+        """Checks the settings as far as possible without a run.
 
         Raises:
-            OhHellError: They cannot be played, or one of the players is not found.
+            OhHellError: The settings cannot be played, or a player does not exist.
         """
 
     @abstractmethod
     def restore(self) -> None:
-        """Takes up what was saved last, and starts the clock from there.
+        """Restores the last save, and starts the clock from there.
 
         Raises:
-            CheckpointError: It is damaged, or belongs to other settings.
+            CheckpointError: The save is damaged, or belongs to other settings.
         """
 
     @property
     @abstractmethod
     def done(self) -> int:
-        """How many of its units are done."""
+        """The number of units done."""
 
     @abstractmethod
     def finished(self) -> bool:
@@ -105,10 +105,10 @@ class Trainer(ABC, Generic[C]):
 
     @abstractmethod
     def step(self) -> bool:
-        """Trains a little: a rollout and its update, a round, a part of the games, an epoch.
+        """Trains one step: a rollout and its update, a round, a part of the games, or an epoch.
 
         Returns:
-            Whether that made a new player, to be measured and saved.
+            Whether there is a new player to measure and save.
         """
 
     @abstractmethod
@@ -117,37 +117,37 @@ class Trainer(ABC, Generic[C]):
 
     @abstractmethod
     def save(self, found: Mapping[str, Difference]) -> Row:
-        """Saves what a step came to, or notes it to be saved later.
+        """Saves the result of a step, or keeps it to be saved later.
 
         Args:
-            found: The newest player's measurements by field; none: it was not measured.
+            found: The newest player's measurements by field; empty if it was not measured.
 
         Returns:
             The row of metrics.
         """
 
     def is_due(self) -> bool:
-        """Returns whether the newest player is to be measured."""
+        """Returns whether the newest player is due for a measurement."""
         return self.finished() or self.done % self.config.report.every == 0
 
     def deals(self) -> int:
-        """Returns how many deals a measurement has at each kind of table."""
+        """Returns the number of deals of a measurement at each kind of table."""
         return self.config.report.deals
 
     def field(self, name: str) -> Agent | None:
-        """Returns the player of a field that is measured against; None: there is none yet."""
+        """Returns the player of a field, or None if it does not exist yet."""
         return ohhell_agents.make(name, self.config.report.seed)
 
     def check_opponents(self) -> None:
-        """Checks that the players that the run trains with are those that it began with.
+        """Checks that the other players of the run have not changed since it began.
 
         Raises:
-            CheckpointError: One has changed.
+            CheckpointError: A player has changed.
         """
         self.run.check_opponents(self.config)
 
     def measure(self) -> dict[str, Difference]:
-        """Plays the newest player against the fields, and says how it did."""
+        """Plays the newest player against the fields, and shows the result."""
         found = measure_fields(
             self.player(), self.config.report, self.config.table_kinds(), self.deals(), self.field
         )
@@ -157,15 +157,15 @@ class Trainer(ABC, Generic[C]):
         return found
 
     def stop(self) -> None:
-        """Ends a run that the clock stops; it is resumed where it is."""
+        """Ends a run at its time limit; by default it can be resumed."""
 
     def show(self, doing: str, done: float, total: float) -> None:
-        """Shows how far the run is, in its units."""
+        """Shows the progress of the run, in its units."""
         number = f"{done:,.0f}" if done == int(done) else f"{done:,.1f}"
         self.display.show(doing, done / total, f"{number} of {total:,.0f} {self.unit}s")
 
     def show_time_left(self, total: float) -> None:
-        """Shows how long it takes from here, measurements included, if the clock allows it."""
+        """Shows the estimated time left, measurements included, up to the time limit."""
         seconds = self.clock.seconds / self.done * max(0.0, total - self.done)
         if self.config.max_minutes is not None:
             seconds = min(seconds, max(0.0, 60 * self.config.max_minutes - self.clock.seconds))
@@ -173,20 +173,20 @@ class Trainer(ABC, Generic[C]):
 
 
 def train(kind: type[Trainer[C]], run: RunFolder[C], quiet: bool = False) -> None:
-    """Trains a run, new or interrupted, to its end; does nothing if it is finished.
+    """Trains a new or interrupted run to its end; does nothing if it is finished.
 
     Args:
-        kind: How it trains.
+        kind: The trainer of its method.
         run: Its folder.
         quiet: Show nothing.
 
     Raises:
         InUseError: Another process trains in the same folder.
-        CheckpointError: What is there is damaged, or belongs to other settings or players.
-        DivergedError: The numbers went out of hand; what was saved before is unchanged.
+        CheckpointError: The saved data is damaged, or belongs to other settings or players.
+        DivergedError: The numbers are no longer finite; the last save is unchanged.
     """
     with run.lock(), keeping_global_rng(), Display(quiet) as display:
-        torch.set_num_threads(1)  # with others on the machine, two threads are slower than one
+        torch.set_num_threads(1)  # with other programs running, two threads are slower than one
         run.recover()
         config = run.config()
         trainer = kind(run, config, display)
@@ -207,9 +207,9 @@ def train(kind: type[Trainer[C]], run: RunFolder[C], quiet: bool = False) -> Non
 
 @contextlib.contextmanager
 def keeping_global_rng() -> Iterator[None]:
-    """Leaves the global random states of Python, NumPy and torch as they were.
+    """Restores the global random states of Python, NumPy and torch at the end.
 
-    Stable-Baselines3 seeds all three when a learner is made.
+    Stable-Baselines3 seeds all three when it creates a learner.
     """
     python, numbers, tensors = random.getstate(), np.random.get_state(), torch.get_rng_state()
     try:

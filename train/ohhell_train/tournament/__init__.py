@@ -1,7 +1,8 @@
 """Tournaments on duplicate deals: the same cards for everybody, in every seat.
 
-``run_tournament`` plays one (``runner.py``), ``Results`` reckons and writes (``results.py``),
-``cli_run`` does both for the command line, ``open_store`` reads what was kept (``store.py``).
+``run_tournament`` plays one (``runner.py``), ``Results`` computes and writes the figures
+(``results.py``), ``cli_run`` does both for the command line, and ``open_store`` reads the tables
+played (``store.py``).
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from ohhell_train.tournament.runner import run_tournament
 from ohhell_train.tournament.store import STORE
 
 _SHOWN = 12
-"""Entrants in the live standings at most, from the best on."""
+"""The most entrants in the live standings, from the best on."""
 
 
 _METAVARS = {
@@ -41,11 +41,11 @@ _METAVARS = {
     "stop": "POINTS",
     "out": "DIR",
 }
-"""What stands for the value of an option in the help, where its type does not say it."""
+"""The placeholders of options in the help, if their type does not show it."""
 _PLAYERS = (
     "random, heuristic, search (search:worlds=100), zoo:NAME, the folder of a checkpoint, "
     "parts:bids=PLAYER,cards=PLAYER, module:Class, or process: and a command line in quotes; each "
-    "with NAME= before it to call it otherwise."
+    "with NAME= before it to give it another name."
 )
 
 
@@ -66,7 +66,7 @@ def _option(name: str, field: FieldInfo) -> Any:
 
 
 def _with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command an option for each setting of a tournament, of the setting's type."""
+    """Gives a command an option of the right type for each setting of a tournament."""
     entrants = typer.Argument(metavar="PLAYER...", show_default=False, help=_PLAYERS)
     types: dict[str, Any] = {"entrants": Annotated[list[str] | None, entrants]}
     fixed = inspect.signature(command, eval_str=True).parameters
@@ -91,18 +91,18 @@ def tournament(
     *,
     config: Annotated[
         Path | None,
-        typer.Option(help="Settings, as a YAML file; options given here win.", show_default=False),
+        typer.Option(help="YAML file with settings; options override it.", show_default=False),
     ] = None,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Begin anew; what was kept stays beside it.")
+        bool, typer.Option("--fresh", help="Start again; the old store is kept under another name.")
     ] = False,
     **options: Any,
 ) -> None:
-    """Plays players against each other on duplicate deals; goes on where it was stopped."""
+    """Plays players against each other on duplicate deals; continues a stopped tournament."""
     changes = {name: value for name, value in options.items() if value not in (None, [])}
     settings = TournamentConfig.load(config, changes)
     if watch.is_wanted(entrant.spec for entrant in settings.entrants):
-        kept = f"what was played is kept in {settings.out}"
+        kept = f"the tables played are kept in {settings.out}"
         raise typer.Exit(watch.run_again("tournament", kept))
     cli_run(settings, fresh=fresh)
 
@@ -114,11 +114,11 @@ def cli_run(
 
     Args:
         config: The settings.
-        fresh: Whether to give an old store another name and begin anew.
-        show_progress: Whether to show how it goes.
+        fresh: Whether to rename an old store and start again.
+        show_progress: Whether to show progress.
 
     Raises:
-        OhHellError: Anything in the settings that cannot be used.
+        OhHellError: A setting cannot be used.
     """
     was_there = config.out.exists()
     check_writable(config.out)
@@ -150,7 +150,7 @@ def cli_run(
 
 @contextlib.contextmanager
 def _no_empty_folder(folder: Path, was_there: bool) -> Iterator[None]:
-    """Removes a folder that was made for a tournament which was refused."""
+    """Removes a folder that was created for a tournament which was then refused."""
     try:
         yield
     except OhHellError:
@@ -161,12 +161,12 @@ def _no_empty_folder(folder: Path, was_there: bool) -> Iterator[None]:
 
 
 def fault_line(name: str, failing: Failing) -> str:
-    """Returns what is said of an entrant that makes faults, or is given up."""
+    """Returns the line about an entrant that makes faults, or is given up."""
     asked = failing.asked
     if failing.given_up:
         return (
             f"{name} fails all the time and is given up: it is not asked any more, and random "
-            f"legal moves are made in its place. Its first fault: {asked.first_fault}"
+            f"legal moves replace its answers. Its first fault: {asked.first_fault}"
         )
     return (
         f"{name}: {asked.faults:,} faults in {asked.decisions:,} decisions of {failing.blocks:,} "
@@ -175,12 +175,12 @@ def fault_line(name: str, failing: Failing) -> str:
 
 
 class _Progress:
-    """The progress bar with live standings, and what is said where the tournament is stopped.
+    """The progress bar with live standings, and the message if the tournament is stopped.
 
     Args:
-        console: Where to.
+        console: The console to print to.
         out: Folder of the store.
-        is_shown: Whether anything is shown while it is played.
+        is_shown: Whether to show anything during play.
     """
 
     def __init__(self, console: Console, out: Path, is_shown: bool) -> None:
@@ -190,18 +190,18 @@ class _Progress:
         self._console, self._out, self._is_shown = console, out, is_shown
         self._standings: Standings | None = None
         self._named: set[tuple[str, bool]] = set()
-        """Who was named for faults, and whether as given up."""
+        """Entrants already named for faults, and whether as given up."""
         self._live: Live | None = None
         self._lines: threading.Thread | None = None
         self._ended = threading.Event()
         self._calls = 0
         self._since, self._before = time.monotonic(), 0.0
         self._end: float | None = None
-        """When it will be over, by what is known; None: nothing is."""
+        """The estimated end of the tournament; None if it is unknown."""
 
     def __call__(self, standings: Standings) -> None:
         self._calls, self._standings, now = self._calls + 1, standings, time.monotonic()
-        if self._calls <= 2:  # the first unit has waited for workers to start
+        if self._calls <= 2:  # the first unit has waited for the workers to start
             self._since, self._before = now, standings.seconds
         played, left = standings.seconds - self._before, standings.seconds_left
         self._end = None
@@ -212,7 +212,7 @@ class _Progress:
             self._name_faulty(standings)
 
     def _name_faulty(self, standings: Standings) -> None:
-        """Says, once each, who makes faults and who is given up."""
+        """Reports once each who makes faults and who is given up."""
         for name, failing in standings.failing.items():
             if (name, failing.given_up) in self._named:
                 continue
@@ -222,14 +222,14 @@ class _Progress:
 
     def _time_left(self) -> str:
         if self._end is None:
-            return "the time left is not known yet"
+            return "time left not known yet"
         return f"about {duration(self._end - time.monotonic())} left"
 
     def _say_lines(self) -> None:
-        """Says how it goes every minute, also while a single unit takes longer than that."""
+        """Prints the progress every minute, also during a single longer unit."""
         while not self._ended.wait(LINE_SECONDS):
             standings = self._standings
-            self._say("not a table yet" if standings is None else self._line(standings))
+            self._say("no table finished yet" if standings is None else self._line(standings))
 
     def _line(self, standings: Standings) -> str:
         """Returns the progress in one line, for logs."""
@@ -270,14 +270,14 @@ class _Progress:
             if self._standings is not None:
                 done, total = self._standings.done, self._standings.total
             self._say(
-                f"stopped after {done:,} of {total:,} tables; they are kept in {self._out}, the "
-                "same command goes on"
+                f"stopped after {done:,} of {total:,} tables; they are kept in {self._out}, and "
+                "the same command continues"
             )
             note_said()
 
 
 def duration(seconds: float) -> str:
-    """Returns a length of time in words, as exact as it is of use.
+    """Returns a length of time in words, with useful precision.
 
     >>> duration(42), duration(100), duration(3840)
     ('40 seconds', '2 minutes', '64 minutes')

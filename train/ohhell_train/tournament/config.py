@@ -1,4 +1,4 @@
-"""The settings of a tournament: typed, checked, their defaults in this one place."""
+"""The settings of a tournament: typed and checked, with all their defaults."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ohhell_env.rules.schedule import MAX_HAND_SIZE
 from ohhell_train.settings import Settings, mistakes_of
 
 MOST_BLOCKS = 10_000_000
-"""Blocks of one tournament at most."""
+"""The most blocks of one tournament."""
 MOST_ENTRANTS = 1000
-"""Entrants of one tournament at most."""
+"""The most entrants of one tournament."""
 
 EntrantLike = Any
-"""A player in any of the forms that ``ohhell_env.players.named_player`` reads: a spec, "name=spec",
-(name, player), {name: player}, or a player itself."""
+"""A player in any form that ``ohhell_env.players.named_player`` reads: a spec, "name=spec", (name,
+player), {name: player}, or a player object."""
 
 
 def _named(given: Any) -> NamedPlayer:
@@ -36,19 +36,19 @@ def _named(given: Any) -> NamedPlayer:
 
 def _listed(value: Any) -> Any:
     if not isinstance(value, list | tuple):
-        raise RulesError("a list of players is wanted")
+        raise RulesError("must be a list of players")
     return value
 
 
 def _rules_in_some_form(value: Any) -> Any:
     if not isinstance(value, str | Path | dict | Rules):
-        raise RulesError("a variant's name, the path of a YAML file, Rules or settings are wanted")
+        raise RulesError("must be a variant's name, the path of a YAML file, Rules or settings")
     return value
 
 
 def _not_empty(value: Any) -> Any:
     if value == "":
-        raise ValueError("the name of a folder is wanted")
+        raise ValueError("must be the name of a folder")
     return value
 
 
@@ -63,39 +63,39 @@ class TournamentConfig(Settings):
     entrants: Annotated[
         Sequence[Annotated[EntrantLike, BeforeValidator(_named)]], BeforeValidator(_listed)
     ] = ()
-    """The players: names, checkpoints' folders, `module:Class`, `process:` and a command line, each
-    with `name=` before it, or as `name: player`, to call it otherwise."""
+    """The players: names, folders of checkpoints, `module:Class`, or `process:` and a command line.
+    `name=` before a player, or `name: player`, gives it another name."""
     rules: Annotated[RulesLike | dict[str, Any], PlainValidator(_rules_in_some_form)] = "oh_hell"
-    """Name of a variant, path of a YAML file, or the settings themselves."""
+    """Name of a variant, path of a YAML file, or the rules themselves as settings."""
     players: int | None = Field(default=None, ge=MIN_PLAYERS, le=MAX_PLAYERS)
     """Number of players at a table; null: the variant's usual number."""
     design: Literal["field", "mixed"] = "field"
-    """"field": each player alone against copies of each other one; "mixed": drawn line-ups."""
+    """"field": each player alone against copies of each other player; "mixed": drawn line-ups."""
     challenger: str | None = None
-    """In a field, the only player that sits alone, against copies of each other one; null: each
-    does in its turn."""
+    """In a field, the only player that sits alone, against copies of each other player; null: every
+    player in turn."""
     episode: Literal["deal", "game"] = "deal"
-    """What a block is: one deal, or a whole game."""
+    """What a block is: one deal or a whole game."""
     hand_size: int | None = Field(default=None, ge=1, le=MAX_HAND_SIZE)
-    """The only hand size of single deals; null: as the schedule has them."""
+    """The only hand size of single deals; null: those of the schedule."""
     deals: int = Field(default=2000, ge=1, le=MOST_BLOCKS)
-    """Blocks (deals or games), each played once in every seat: of each pairing, of all if mixed."""
+    """Number of blocks (deals or games), each played once in every seat: for each pairing of a
+    field, or in total if mixed."""
     seed: int = Field(default=5, ge=0, le=MAX_SEED)
-    """Seed of the deals and of all chance."""
+    """Seed of the deals and all random choices."""
     stop: Annotated[float, Field(ge=0, le=1e6)] | None = None
-    """Stop as soon as every two players are known to differ, or to differ by no more than so many
+    """Stop once every two players are known to differ, or to differ by no more than this many
     points; null: play all deals."""
     anchor: str | None = None
-    """The player that is the zero of the ratings; null: the one called random, if any."""
+    """The player at the zero of the ratings; null: the one called random, if any."""
     unit: Annotated[int, Field(ge=1, le=MOST_BLOCKS)] | None = None
-    """Blocks played and kept at a time; null: 256, or 16 with players that think long (search,
-    programs)."""
+    """Blocks played and stored at a time; null: 256, or 16 with slow players (search, programs)."""
     workers: int = Field(default=1, ge=1, le=1000)
-    """Processes that play."""
+    """Number of processes that play."""
     executor: Literal["inline", "processes", "ray"] | None = None
-    """Who plays; null: this process, or processes if there are more workers than one."""
+    """Where the tables are played; null: in this process, or in processes with several workers."""
     address: str | None = None
-    """Of a Ray cluster (auto, host:port or ray://host:port); null: one on this machine alone."""
+    """Address of a Ray cluster (auto, host:port or ray://host:port); null: one on this machine."""
     out: Annotated[Path, BeforeValidator(_not_empty)] = Path("results")
     """Folder of the results."""
     report: bool = True
@@ -119,25 +119,25 @@ class TournamentConfig(Settings):
     )
     @classmethod
     def _plain_number(cls, value: Any) -> Any:
-        """Refuses text, and true and false: ``stop: false`` must not mean 0."""
+        """Refuses text and booleans: ``stop: false`` must not mean 0."""
         if isinstance(value, bool | np.bool_ | str):
-            raise RulesError("a number is wanted")
+            raise RulesError("must be a number")
         return value.item() if isinstance(value, np.integer | np.floating) else value
 
     def resolved_rules(self) -> Rules:
         """Returns the rules.
 
         Raises:
-            RulesError: They cannot be played.
+            RulesError: The rules cannot be played.
         """
         if isinstance(self.rules, dict):
             return as_rules(Rules.from_dict(self.rules), self.players)
         return as_rules(self.rules, self.players)
 
     def resolved(self) -> TournamentConfig:
-        """Returns the settings with the rules themselves in place of a name or a path.
+        """Returns the settings with a ``Rules`` object in place of a name or path.
 
         Raises:
-            RulesError: They cannot be played.
+            RulesError: The rules cannot be played.
         """
         return self.model_copy(update={"rules": self.resolved_rules(), "players": None})

@@ -1,12 +1,14 @@
-"""Entrants of a tournament: a name and the player behind it, and how it is asked.
+"""Entrants of a tournament: a name, the player behind it, and how it is asked.
 
-Players are asked about many tables at once. One that raises or answers something illegal has made a
-fault: the tournament makes a random legal move in its place, counts it, and goes on. From
-``FAULT_LIMIT`` faults in one unit of work on it is disqualified there: it is not asked any more,
-and every move made in its place is one more fault. Nobody is asked where one action alone is legal.
+Players are asked about many tables at once. A player that raises an exception or answers with an
+illegal action makes a fault: a random legal move replaces its answer, and the tournament goes on.
+After ``FAULT_LIMIT`` faults in one unit of work it is disqualified there: it is not asked again in
+that unit, and every move made in its place is another fault. A player with only one legal action is
+not asked.
 
-Whatever a player raises is a fault, also what is no ``Exception``: ``SystemExit``, and what tasks
-and generators are ended with. Only ``KeyboardInterrupt`` is ours: it is Ctrl-C.
+Everything that a player raises is a fault, even if it is not an ``Exception``, such as
+``SystemExit`` or what ends tasks and generators. The only exception is ``KeyboardInterrupt``, which
+is Ctrl-C.
 """
 
 from __future__ import annotations
@@ -35,22 +37,22 @@ from ohhell_train.tournament.config import MOST_ENTRANTS, EntrantLike
 from ohhell_train.tournament.executors.last_asked import asking
 
 BATCH = 256
-"""Rows in every question to a player outside the engine, so that a matrix product of a network does
-not depend on how many tables happen to wait; what is missing is filled up with copies."""
+"""Rows of every question to a player outside the engine, filled up with copies. Otherwise a
+network's matrix product would depend on how many tables happen to wait."""
 
 FAULT_LIMIT = 25
-"""Faults that disqualify an entrant for the rest of a unit of work."""
+"""The number of faults that disqualifies an entrant for the rest of a unit of work."""
 
-_LONGEST = 500  # characters kept of the message of a fault
+_LONGEST = 500  # most characters of a fault's message
 
 
 @dataclass
 class Entrant:
-    """One entrant and what it did so far."""
+    """One entrant and its counts so far."""
 
     name: str
     asker: Asker
-    """The player, and how it is asked."""
+    """The player, with the way it is asked."""
     engine_player: int = OUTSIDE
     """Number of its kind of player inside the engine, or ``OUTSIDE``."""
     faults: int = 0
@@ -58,13 +60,13 @@ class Entrant:
     decisions: int = 0
     """Decisions asked from outside the engine."""
     seconds: float = 0.0
-    """Time that they took."""
+    """Time of these decisions."""
     was_disqualified: bool = False
     """Whether it was disqualified in any unit of work."""
     given_up: bool = False
-    """Whether it is not asked any more, for it failed all the time (see ``given_up.py``)."""
+    """Whether it is not asked any more because it failed all the time (see ``given_up.py``)."""
     ours: bool = False
-    """Whether the tournament made the player, and closes it."""
+    """Whether the tournament created the player and must close it."""
     word: np.uint64 = field(init=False)
     """A number made from the name, for its random streams."""
 
@@ -74,15 +76,15 @@ class Entrant:
 
     @classmethod
     def of(cls, name: str, player: Any, ours: bool = False) -> Self:
-        """Returns an entrant whose player is asked how it wants to be asked.
+        """Returns an entrant whose player is asked in the way that it supports.
 
         Args:
             name: Its name.
             player: An object with ``begin`` and ``act_batch`` (or ``act`` alone).
-            ours: Whether whoever asks has made the player, and closes it.
+            ours: Whether the caller created the player and must close it.
 
         Raises:
-            OhHellError: It cannot say, or wants a layout that there is not.
+            OhHellError: The player's layout cannot be read, or does not exist.
         """
         with _named_in_errors(name, "cannot begin under these rules"):
             asker = Asker(player)
@@ -102,7 +104,7 @@ class Entrant:
 
     @property
     def disqualified(self) -> bool:
-        """Whether it has made too many faults to be asked any more."""
+        """Whether it has made too many faults to be asked again."""
         return self.given_up or disqualifies(self.faults)
 
     @property
@@ -112,15 +114,15 @@ class Entrant:
 
     @property
     def fingerprint(self) -> str:
-        """What the player says of itself, to be told from others of its class."""
+        """The player's own fingerprint, which distinguishes it from others of its class."""
         return self.asker.fingerprint
 
     def close(self) -> None:
-        """Ends what the player holds, a program for instance, if the tournament made it."""
+        """Releases the player's resources, such as a program, if the tournament created it."""
         if not self.ours:
             return
         with contextlib.suppress(OhHellError), _named_in_errors(self.name, "cannot be closed"):
-            getattr(self.player, "close", _nothing)()  # what was played counts all the same
+            getattr(self.player, "close", _nothing)()  # the tables played count in any case
 
     def ask(
         self,
@@ -134,8 +136,8 @@ class Entrant:
         Args:
             views: int8 (B, L).
             masks: int8 (B, A).
-            words: uint64 (B,), one random word for each decision.
-            seats: (B,), the seats that decide; needed by players that must know them.
+            words: uint64 (B,), random bits for each decision.
+            seats: (B,), the seats that decide, for players that need to know them.
         """
         size = 1 if self.asker.one_by_one else BATCH
         actions = np.full(len(views), -1, np.int64)
@@ -157,7 +159,7 @@ class Entrant:
         return actions
 
     def _sit(self, seat: int) -> None:
-        """Tells the player its seat; one that cannot even begin will fail when it is asked."""
+        """Gives the player its seat; a failure here will show when the player is asked."""
         try:
             self.player.begin(self.player.rules, seat)
         except KeyboardInterrupt:
@@ -213,11 +215,11 @@ class Entrant:
 
 
 def engine_players(entrants: Sequence[Entrant]) -> tuple[NDArray[np.int16], Rows]:
-    """Returns the number of each entrant inside the engine, and the models of the heuristic ones.
+    """Returns the number of each entrant inside the engine, and the models of heuristic players.
 
     Returns:
-        Numbers int16 (entrants,) and ``MODELS`` rows, as ``ohhell_agents.value.players.play_on``
-        wants.
+        Numbers int16 (entrants,) and ``MODELS`` rows, in the form for
+        ``ohhell_agents.value.players.play_on``.
     """
     numbers, models = [], []
     for entrant in entrants:
@@ -233,7 +235,7 @@ def engine_players(entrants: Sequence[Entrant]) -> tuple[NDArray[np.int16], Rows
 
 
 def disqualifies(faults: int) -> bool:
-    """Whether so many faults in one unit of work disqualify an entrant."""
+    """Returns whether this number of faults in one unit of work disqualifies an entrant."""
     return faults >= FAULT_LIMIT
 
 
@@ -242,18 +244,18 @@ def _nothing() -> None:
 
 
 def _described(error: BaseException) -> str:
-    """Returns kind and message of an error, short and whatever it is."""
+    """Returns the kind and message of an error, short and for any error."""
     return _printable(described(error))[:_LONGEST]
 
 
 def _printable(text: str) -> str:
-    """Returns a text that every terminal and file can take."""
+    """Returns a text that every terminal and file accepts."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 @contextlib.contextmanager
 def _named_in_errors(name: str, what: str) -> Iterator[None]:
-    """Turns whatever a player raises into an error that names it; its own ``OhHellError`` stays."""
+    """Turns everything a player raises into an error that names it; an ``OhHellError`` stays."""
     try:
         with asking(name):
             yield
@@ -265,16 +267,17 @@ def _named_in_errors(name: str, what: str) -> Iterator[None]:
 
 
 def make_entrants(entrants: Sequence[EntrantLike], rules: Rules, seed: int) -> list[Entrant]:
-    """Returns the entrants, which have begun under the rules.
+    """Returns the entrants, ready to play under the rules.
 
     Raises:
-        OhHellError: Fewer than two, an unknown player, two of one name, or a name with a "|".
-        CheckpointError: A player that cannot play under these rules.
+        OhHellError: There are fewer than two entrants, an unknown player, two with one name, or a
+            name with a "|".
+        CheckpointError: A player cannot play under these rules.
     """
     if not isinstance(entrants, list | tuple) or not 2 <= len(entrants) <= MOST_ENTRANTS:
         count = f"{len(entrants)}: " if isinstance(entrants, list | tuple) else ""
         raise OhHellError(
-            f"a tournament is played by a list of 2 to {MOST_ENTRANTS} entrants, got "
+            f"a tournament needs a list of 2 to {MOST_ENTRANTS} entrants, got "
             f"{count}{shown(entrants)}"
         )
     made: list[Entrant] = []
@@ -287,16 +290,16 @@ def make_entrants(entrants: Sequence[EntrantLike], rules: Rules, seed: int) -> l
 
 
 def begin_entrant(name: str, player: Any, rules: Rules, ours: bool = False) -> Entrant:
-    """Tells a player the rules, if it wants to know them, and returns it as an entrant.
+    """Gives a player the rules, if it accepts them, and returns it as an entrant.
 
     Args:
         name: Its name.
         player: The player.
         rules: The rules.
-        ours: As in `Entrant.of`.
+        ours: See `Entrant.of`.
 
     Raises:
-        OhHellError: It cannot.
+        OhHellError: The player cannot play under the rules.
     """
     with _named_in_errors(name, "cannot begin under these rules"):
         own = getattr(player, "begin", None)

@@ -1,15 +1,15 @@
 """Entrants that fail all the time, and are given up for the rest of the tournament.
 
-The rule looks at the units in one fixed order, by their first block, then by the names of those who
-sit there. A unit counts against an entrant where it was disqualified or failed at every decision;
-one without a decision of its own counts for nothing. From ``GIVE_UP`` times ``FAULT_LIMIT`` faults
-on, in such units one after the other and ``FAULT_LIMIT`` of each at most, the entrant is not asked
-in any later unit.
+The rule looks at the units in one fixed order: by first block, then by the names of the players
+there. A unit counts against an entrant if it was disqualified or failed at every decision there. A
+unit without a decision of the entrant is skipped. Faults in such units, one after the other, add
+up, at most ``FAULT_LIMIT`` from each. From ``GIVE_UP`` times ``FAULT_LIMIT`` faults on, the entrant
+is not asked in any later unit.
 
-Units are played in any order, by many workers, and some come from a store whose tournament had
-fewer entrants. So a unit may have been played with an entrant that should not have been asked, or
-without one that should: it is played again. What counts in the end is what one worker would have
-played from the first unit to the last.
+Many workers play units in any order, and some units come from a store whose tournament had fewer
+entrants. So a unit may have been played with an entrant that should not have been asked, or without
+one that should. Such a unit is played again. The result is what one worker would play from the
+first unit to the last.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from ohhell_train.tournament import entrants as limits
 from ohhell_train.tournament.units import Asked, Part, Unit
 
 GIVE_UP = 3
-"""An entrant is given up when its faults in a row are as many as disqualify in so many units."""
+"""The number of disqualifying units in a row after which an entrant is given up."""
 
 
 class Agenda:
-    """The units that are to be played, each with those who are not asked there any more.
+    """The units to play, each with the entrants that are not asked any more.
 
     Args:
         units: The units, in the order in which they are handed out.
-        out: Places of those who are not asked any more, which may grow while units are played;
-            None: as the units say.
+        out: Places of the entrants not asked any more, which may grow during play; None uses those
+            of the units.
     """
 
     def __init__(self, units: Iterable[Unit], out: Mapping[int, int] | None = None) -> None:
@@ -40,7 +40,7 @@ class Agenda:
 
     @classmethod
     def of(cls, units: Agenda | Sequence[Unit]) -> Agenda:
-        """Returns units as an agenda, itself if they are one."""
+        """Returns units as an agenda, or the agenda itself."""
         return units if isinstance(units, Agenda) else cls(units)
 
     def __len__(self) -> int:
@@ -51,19 +51,19 @@ class Agenda:
             yield unit
 
     def take(self) -> Unit | None:
-        """Returns the next unit; None where there is none for now."""
+        """Returns the next unit, or None if there is none for now."""
         if not self._units:
             return None
         unit = self._units.popleft()
         return unit if self._out is None else dataclasses.replace(unit, out=tuple(self._out))
 
     def put_back(self, unit: Unit) -> None:
-        """Has a unit played (again) before all others."""
+        """Puts a unit in front of all others, to be played (again)."""
         self._units.appendleft(unit)
 
 
 class GivenUp:
-    """What was played so far, and who is given up by it.
+    """The units played so far, and the entrants given up because of them.
 
     Args:
         units: All units of the tournament.
@@ -82,19 +82,19 @@ class GivenUp:
         self._parts: dict[Unit, Part] = {}
         self._in_a_row = [0] * len(names)
         self.out: dict[int, int] = {}
-        """Places of those who are given up, and the first block of the last unit that counted."""
+        """Places of entrants given up, each with the first block of the last unit that counted."""
         self.parts: dict[Unit, Part] = {}
-        """What counts: the units of the fixed order as far as all of them have been played."""
+        """The parts that count: the start of the fixed order, up to the first missing unit."""
 
     def agenda(self) -> Agenda:
-        """Returns what is missing, in the order of the plan."""
+        """Returns the missing units, in the order of the plan."""
         return Agenda([unit for unit in self._units if unit not in self._parts], self.out)
 
     def add(self, unit: Unit, part: Part) -> list[tuple[Unit, Part]]:
-        """Adds what was played.
+        """Adds a part.
 
         Returns:
-            Units with what was played of them, now or before, that have to be played again.
+            The units that must be played again, with their parts, old or new.
         """
         self._parts[unit] = part
         wrong: list[tuple[Unit, Part]] = []
@@ -112,7 +112,7 @@ class GivenUp:
         return wrong
 
     def _is_wrong(self, part: Part) -> bool:
-        """Returns whether somebody was asked who is given up, or was not and should have been."""
+        """Returns whether an entrant given up was asked, or another one was not."""
         return any(
             asked.decisions > 0 and asked.was_given_up != (place in self.out)
             for place, asked in part.asked.items()

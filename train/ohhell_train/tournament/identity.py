@@ -1,7 +1,7 @@
-"""What makes a tournament this one and no other: so that a store never mixes two.
+"""The identity of a tournament, so that a store never mixes two.
 
-Everything that its figures depend on, but the number of blocks: more blocks, like more entrants,
-leave those that were played as they are.
+It covers everything that the figures depend on except the number of blocks: more blocks, like more
+entrants, do not change those already played.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MISSING = object()
 
 
 def identity(config: TournamentConfig, rules: Rules) -> dict[str, Any]:
-    """Returns what makes a tournament, but for its entrants and the number of blocks.
+    """Returns the identity of a tournament without its entrants and its number of blocks.
 
     Args:
         config: The settings, as they are played.
@@ -42,14 +42,14 @@ def identity(config: TournamentConfig, rules: Rules) -> dict[str, Any]:
 
 
 def fingerprints(given: Sequence[NamedPlayer], entrants: Sequence[Entrant]) -> dict[str, str]:
-    """Returns by name what tells each entrant from another player.
+    """Returns the identity of each entrant's player, by name.
 
-    A checkpoint or a saved player is known by the content of its files, every other player named in
-    words by these words, and an object by its class; the last two also by their attribute
-    ``fingerprint`` (a text), where they have one: of a program its files, of a class its module.
+    A checkpoint or a saved player is identified by the content of its files, any other player given
+    by a spec by that spec, and an object by its class. The last two also use their attribute
+    ``fingerprint`` (a text), if they have one: for a program its files, for a class its module.
 
     Args:
-        given: The entrants as they were asked for.
+        given: The entrants as they were given.
         entrants: The entrants made from them, in the same order.
     """
     pairs = zip(given, entrants, strict=True)
@@ -80,7 +80,7 @@ def _digest(path: Path) -> str:
 
 
 def named_differences(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
-    """Returns what differs between two nested dictionaries, one phrase each.
+    """Returns the differences between two nested dictionaries, one phrase each.
 
     >>> rules = {"players": 4}
     >>> named_differences({"seed": 5, "rules": rules}, {"seed": 6, "rules": rules})

@@ -1,4 +1,4 @@
-"""Runs a tournament: who plays whom, on which deals, in which order, and until when."""
+"""Runs a tournament: pairings, deals, order and the stopping rule."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ from ohhell_train.tournament.tables import Blocks, Inside
 from ohhell_train.tournament.units import Part, Room, Unit, add_up, plan
 
 CHUNK, SMALL_CHUNK = 256, 16
-"""Blocks in a unit of work, unless another number is asked for: the smaller one where a player is
-asked one question at a time, as those are that think long."""
+"""The default number of blocks in a unit of work; the smaller one is for players that are asked one
+question at a time, as slow players are."""
 OnProgress = Callable[[Standings], None]
-"""Called with how the tournament stands, now and then."""
+"""Called now and then with the current standings."""
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """A tournament that has been checked, before a card is dealt."""
+    """A checked tournament, before a card is dealt."""
 
     config: TournamentConfig
     """The settings as they are played: rules, unit and anchor resolved."""
     room: Room
     units: list[Unit]
     challenger: int | None
-    """Place of the only entrant that sits alone; None: each does in its turn."""
+    """Place of the only entrant that sits alone; None: every entrant in turn."""
 
     @property
     def pairings(self) -> list[Pairing]:
-        """The pairings that are played."""
+        """The pairings to play."""
         return pairings(self.config.design, len(self.room.entrants), self.challenger)
 
 
@@ -66,33 +66,33 @@ def run_tournament(
     """Plays a tournament on duplicate deals.
 
     Each block is one deal (or one whole game), played once in every rotation of a line-up over the
-    seats. Figures depend on seed, rules, and names and players of the entrants only::
+    seats. Figures depend only on the seed, the rules, and the names and players of the entrants::
 
         run_tournament(TournamentConfig(entrants=["random", "heuristic"], deals=200, seed=5))
         run_tournament(["random", ("mine", player)], rules="oh_hell", players=3, deals=200)
 
     Args:
-        config: The settings, or the entrants alone. A player handed over as an object keeps
-            nothing from one decision to the next, for it sits at many tables at once.
-        store: File that keeps what is played (see ``Store``); what it holds already is not played
-            again. None: nothing is kept. ``out`` and ``report`` of the settings are for `cli_run`.
-        fresh: Whether to give an old store another name and begin anew.
-        on_progress: Called now and then with how the tournament stands.
-        **settings: Settings by the names of `TournamentConfig`; they win over ``config``.
+        config: The settings, or the entrants alone. A player passed as an object must keep no state
+            between decisions, because it sits at many tables at once.
+        store: File to store the tables played (see ``Store``); stored tables are not played again.
+            None stores nothing. The settings ``out`` and ``report`` are for `cli_run`.
+        fresh: Whether to rename an old store and start again.
+        on_progress: Called now and then with the current standings.
+        **settings: Settings by the names of `TournamentConfig`; they override ``config``.
 
     Returns:
-        What was found, with the settings as they were played.
+        The results, with the settings as they were played.
 
     Raises:
         OtherTournamentError: The store holds another tournament.
-        OhHellError: Settings or entrants that cannot be used, or a worker that died.
+        OhHellError: Settings or entrants cannot be used, or a worker died.
     """
     given = dict(config) if isinstance(config, TournamentConfig) else {"entrants": config}
     config = TournamentConfig.of(given | settings).resolved()
     executor = _check_executor(config)
     if config.episode == "game" and config.hand_size is not None:
         raise OhHellError(
-            f"hand_size={config.hand_size}: whole games have all hand sizes of their schedule; "
+            f"hand_size={config.hand_size}: whole games play all hand sizes of their schedule; "
             "leave it out, or play single deals"
         )
     with contextlib.closing(Room.of(config)) as room:
@@ -116,16 +116,14 @@ def run_tournament(
 
 
 def _check_executor(config: TournamentConfig) -> str:
-    """Returns who plays."""
+    """Returns the executor to use."""
     executor, workers, address = config.executor, config.workers, config.address
     if executor is None:
         executor = "inline" if workers == 1 else "processes"
     if executor == "inline" and workers > 1:
-        raise OhHellError(f"executor 'inline' plays in this process, got workers={workers}")
+        raise OhHellError(f"executor 'inline' plays in this process only, got workers={workers}")
     if address is not None and executor != "ray":
-        raise OhHellError(
-            f"address={shown(address)} is that of a Ray cluster; it needs executor 'ray'"
-        )
+        raise OhHellError(f"address={shown(address)} is for a Ray cluster; it needs executor 'ray'")
     return executor
 
 
@@ -136,13 +134,11 @@ def _planned(config: TournamentConfig, room: Room) -> _Plan:
     if config.deals < least:
         raise OhHellError(
             f"deals: {entrants} entrants at mixed tables of {players} need {least} blocks for "
-            f"each to sit down once, got {config.deals}"
+            f"each to play once, got {config.deals}"
         )
     names, anchor = [entrant.name for entrant in room.entrants], config.anchor
     if anchor is not None and anchor not in names:
-        raise OhHellError(
-            f"anchor: {shown(anchor)} is none of the entrants; {nearest(anchor, names)}"
-        )
+        raise OhHellError(f"anchor: {shown(anchor)} is not an entrant; {nearest(anchor, names)}")
     if anchor is None and "random" in names:
         anchor = "random"
     slow = any(getattr(each.player, "one_by_one", False) is True for each in room.entrants)
@@ -172,7 +168,7 @@ def _opened(
                 set_aside(path)
         except OSError as error:
             place, why = error.filename or path, error.strerror or error
-            raise OhHellError(f"{place}: no store can be kept there: {why}") from None
+            raise OhHellError(f"{place}: cannot keep a store there: {why}") from None
         yield stack.enter_context(Store.go_on(path, about, blocks, entrants))
 
 
@@ -182,7 +178,7 @@ def _played(
     play: Callable[[Agenda], Generator[Played]],
     on_progress: OnProgress | None,
 ) -> dict[Unit, Part]:
-    """Returns all parts in the order of the plan: those played now, those stored before."""
+    """Returns all parts in the order of the plan, both new and stored ones."""
     standings = Standings(planned.room, planned.units, planned.config.challenger)
     so_far = GivenUp(planned.units, [entrant.name for entrant in planned.room.entrants])
 
@@ -217,14 +213,14 @@ def _played(
 
 
 def _no_report(standings: Standings) -> None:
-    """Stands for the report of progress where nobody wants any."""
+    """Does nothing, in place of a progress report."""
 
 
 class _Judge:
-    """Says when a tournament may stop.
+    """Decides when a tournament may stop.
 
-    It looks after each wave: when all pairings have played as many blocks. So the answer depends on
-    what was played, not on which worker was faster.
+    It looks after each wave, when all pairings have played the same number of blocks. So the
+    decision depends on the tables played, not on which worker was faster.
 
     Args:
         planned: The tournament.
@@ -233,13 +229,13 @@ class _Judge:
     def __init__(self, planned: _Plan) -> None:
         self._planned = planned
         self.up_to = planned.config.deals
-        """Blocks that count, of each pairing."""
+        """The number of blocks that count, for each pairing."""
         firsts = sorted({unit.first for unit in planned.units})
         self._waves = list(zip(firsts, [*firsts[1:], self.up_to], strict=True))
         self._seen = 0
 
     def is_over(self, parts: Mapping[Unit, Part]) -> bool:
-        """Returns whether the differences are settled by the waves that are complete."""
+        """Returns whether the complete waves settle the differences."""
         planned, stop = self._planned, self._planned.config.stop
         if stop is None:
             return False

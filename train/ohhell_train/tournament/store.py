@@ -1,7 +1,7 @@
-"""The store of a tournament: what was played, in SQLite, kept as it comes.
+"""The store of a tournament: the tables played, in an SQLite file.
 
-A killed run loses the last second at most; the same tournament goes on from its store, another one
-is refused. The tables are described in ``docs/tournament.md``.
+After a kill at most the last second is lost. The same tournament continues from its store, and
+another one is refused. ``docs/tournament.md`` describes the tables.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ FORMAT = 2
 APPLICATION = 0x4F686854
 """SQLite's "application id" of the file: "OhhT"."""
 FLUSH_SECONDS = 1.0
-"""What was played is written when this much time has passed since the last time."""
-_PATIENCE = 30.0  # seconds that a write waits for somebody who reads
+"""Seconds between two writes."""
+_PATIENCE = 30.0  # seconds that a write waits for a reader
 _COMPRESSION = 1  # zlib's level: fast
 _NOBODY = 0  # stands for the pairing of a mixed tournament
 _UNKNOWN = -2  # stands for an entrant that the file does not name
@@ -46,8 +46,8 @@ _NOT_THE_FILE = {
     *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_NOMEM),
     sqlite3.SQLITE_INTERRUPT,
 }
-"""SQLite's errors that a new store would meet again: the disk's, and those of who holds it."""
-_ANEW = "begin anew with --fresh, which keeps it under another name"
+"""SQLite's errors that a new store would meet too: those of the disk and of locks."""
+_ANEW = "start again with --fresh, which keeps it under another name"
 
 _TABLES = """
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -95,11 +95,11 @@ class OtherTournamentError(OhHellError):
 
 
 class Store:
-    """What was played of a tournament; made by ``go_on`` or ``open_store``.
+    """The tables played in a tournament; created by ``go_on`` or ``open_store``.
 
     Args:
         path: The file.
-        connection: It, open.
+        connection: The open connection to it.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
@@ -114,17 +114,17 @@ class Store:
     def go_on(
         cls, path: str | Path, about: dict[str, Any], blocks: int, entrants: dict[str, str]
     ) -> Self:
-        """Opens the store of a tournament, or begins it.
+        """Opens the store of a tournament, or creates it.
 
         Args:
             path: The file.
-            about: What makes this tournament, as plain data.
-            blocks: Number of deal blocks; more than before are fine.
-            entrants: Fingerprints by name; more than before are fine.
+            about: The identity of the tournament, as plain data.
+            blocks: Number of deal blocks; it may be larger than before.
+            entrants: Fingerprints by name; there may be more than before.
 
         Raises:
             OtherTournamentError: The file holds another tournament.
-            OhHellError: It is no store, or cannot be written.
+            OhHellError: The file is not a store, or cannot be written.
         """
         about = json.loads(json.dumps(about))
         store = cls(Path(path), _connect(Path(path)))
@@ -146,7 +146,7 @@ class Store:
 
     def _recognize(self) -> None:
         if self._all("PRAGMA application_id") != [(APPLICATION,)]:
-            raise OhHellError(f"{self.path}: is another file, no store of a tournament; {_ANEW}")
+            raise OhHellError(f"{self.path}: is not the store of a tournament; {_ANEW}")
 
     def _create(self, about: dict[str, Any]) -> None:
         for statement in _TABLES.split(";"):
@@ -165,7 +165,7 @@ class Store:
         new = sorted(set(entrants) - set(self.entrants))
         if about["design"] == MIXED and self.entrants and new:
             found.append(
-                f"{shown(new[0])} is no entrant there, and mixed line-ups are drawn from "
+                f"{shown(new[0])} is not an entrant there, and mixed line-ups are drawn from "
                 "all (the design 'field' lets new entrants join)"
             )
         for name, fingerprint in self.entrants.items():
@@ -177,7 +177,7 @@ class Store:
             more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
             raise OtherTournamentError(
                 f"{self.path}: holds another tournament: {'; '.join(found[:_SHOWN])}{more}. "
-                "Choose another folder for this one, or begin anew there with --fresh"
+                "Choose another folder for this one, or start again there with --fresh"
             )
 
     def _enter(self, blocks: int, entrants: dict[str, str]) -> None:
@@ -191,7 +191,7 @@ class Store:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What makes this tournament: design, rules, seed, hand size, unit, versions, blocks."""
+        """The tournament's identity: design, rules, seed, hand size, unit, versions, blocks."""
         rows = self._all("SELECT * FROM about")
         try:
             return {name: json.loads(value) for name, value in rows}
@@ -204,16 +204,16 @@ class Store:
         return dict(self._all("SELECT name, fingerprint FROM entrants ORDER BY id"))
 
     def units(self) -> set[Unit]:
-        """Returns the units that are stored, with the places of the entrants of this run."""
+        """Returns the stored units, with the places of this run's entrants."""
         places = self._places()
         rows = self._all("SELECT first, one, field, blocks FROM units")
         try:
             return {Unit(first, places[one], places[field], n) for first, one, field, n in rows}
         except KeyError as error:
-            raise self._damaged(f"a unit of an entrant {error} that there is not") from None
+            raise self._damaged(f"a unit has an unknown entrant {error}") from None
 
     def _places(self) -> dict[int, int]:
-        """Returns the places of the entrants of this run, by their ids in the file."""
+        """Returns the places of this run's entrants, by their ids in the file."""
         return {_NOBODY: DRAWN} | {identity: place for place, identity in enumerate(self._ids)}
 
     def _pairing(self, unit: Unit) -> tuple[int, int]:
@@ -223,16 +223,16 @@ class Store:
         return self._ids[unit.one], self._ids[unit.field]
 
     def add(self, unit: Unit, part: Part) -> None:
-        """Adds what was played; it is on the disk a second later."""
+        """Adds a part; it is on the disk a second later."""
         self._waiting.append((unit, part))
         if time.monotonic() - self._written >= FLUSH_SECONDS:
             self.flush()
 
     def flush(self) -> None:
-        """Writes all that was added, whole or not at all.
+        """Writes everything added so far, completely or not at all.
 
         Raises:
-            OhHellError: It cannot be written; what was stored before is as it was.
+            OhHellError: The file cannot be written; earlier data is unchanged.
         """
         with _plainly(self.path), self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
@@ -262,7 +262,7 @@ class Store:
             )
 
     def _packed(self, blocks: Blocks) -> bytes:
-        """Returns blocks as bytes, their entrants by id."""
+        """Returns blocks as bytes, with entrants by id."""
         blocks = blocks.copy()
         blocks["lineup"] = np.array(self._ids)[blocks["lineup"]]
         return zlib.compress(blocks.tobytes(), _COMPRESSION)
@@ -293,7 +293,7 @@ class Store:
         return self._deals
 
     def load(self, unit: Unit) -> Part:
-        """Returns what was stored of a unit."""
+        """Returns the stored part of a unit."""
         places = self._places()
         ((row, seconds, decisions, inside, packed),) = self._all(
             "SELECT id, seconds, engine_decisions, engine_seconds, played FROM units "
@@ -309,7 +309,7 @@ class Store:
         return part
 
     def _check_part(self, unit: Unit, part: Part) -> None:
-        """Refuses a part that cannot have been played as this unit."""
+        """Refuses a part that cannot be the result of this unit."""
         blocks = part.blocks
         wanted = np.arange(unit.first, unit.first + unit.blocks)
         if not np.array_equal(blocks["block"], wanted):
@@ -324,14 +324,14 @@ class Store:
         for asked in part.asked.values():
             numbers += [asked.faults, asked.decisions, asked.seconds]
         if not all(isinstance(number, int | float) and number >= 0 for number in numbers):
-            raise self._damaged(f"no number in the unit at block {unit.first}")
+            raise self._damaged(f"a number is missing in the unit at block {unit.first}")
 
     def deals(self) -> NDArray[np.void]:
         """Returns every seat in every deal at every table, in order, as rows of ``DEALS``.
 
         ``one``, ``field`` and ``entrant`` are places in ``entrants`` (``one`` and ``field`` are -1
-        in a mixed tournament); ``counts`` says whether the row counts for the entrant: in a field
-        only the one's do.
+        in a mixed tournament). ``counts`` shows whether the row counts for the entrant: in a field
+        only the rows of the one that sits alone do.
         """
         places = self._places()
         found = [
@@ -347,7 +347,7 @@ class Store:
             return self._connection.execute(query, values).fetchall()
 
     def close(self) -> None:
-        """Writes what was added and closes the file."""
+        """Writes everything added and closes the file."""
         try:
             if self._waiting:
                 self.flush()
@@ -367,7 +367,7 @@ class Store:
 
 
 def open_store(path: str | Path) -> Store:
-    """Opens a store to read it, also while its tournament is being played.
+    """Opens a store for reading, even while its tournament is running.
 
     ::
 
@@ -375,7 +375,7 @@ def open_store(path: str | Path) -> Store:
             frame = pandas.DataFrame(store.deals())
 
     Args:
-        path: The file, or the folder that it is in.
+        path: The file, or its folder.
 
     Raises:
         OhHellError: There is no store.
@@ -383,7 +383,7 @@ def open_store(path: str | Path) -> Store:
     path = Path(path)
     path = path / STORE if path.is_dir() else path
     if not path.is_file():
-        raise OhHellError(f"{path}: no store of a tournament is here")
+        raise OhHellError(f"{path}: no store of a tournament here")
     with _plainly(path):
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     store = Store(path, connection)
@@ -397,10 +397,10 @@ def open_store(path: str | Path) -> Store:
 
 
 def set_aside(path: str | Path) -> Path | None:
-    """Gives a store another name beside its place, so that a new one can begin.
+    """Renames a store, so that a new one can begin.
 
     Returns:
-        Where it is now; None where there was none.
+        The new path; None if there was no store.
     """
     path = Path(path)
     if not path.exists():
@@ -412,7 +412,7 @@ def set_aside(path: str | Path) -> Path | None:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    """Opens the file; transactions are begun by hand, so that none is open between two writes."""
+    """Opens the file; transactions begin explicitly, so that none is open between two writes."""
     if path.exists() and not path.is_file():  # SQLite would report an error of the disk
         raise OhHellError(f"{path}: the store of the tournament must be a regular file; {_ANEW}")
     with _plainly(path):
@@ -427,14 +427,14 @@ def _plainly(path: Path) -> Iterator[None]:
         yield
     except (sqlite3.Error, UnicodeError) as error:
         code = getattr(error, "sqlite_errorcode", None) or sqlite3.SQLITE_CORRUPT
-        hint = "what was stored stays" if code & 0xFF in _NOT_THE_FILE else _ANEW
+        hint = "the stored data is unchanged" if code & 0xFF in _NOT_THE_FILE else _ANEW
         raise OhHellError(
             f"{path}: the store of the tournament cannot be used: {error}; {hint}"
         ) from None
 
 
 def _deal_rows(blocks: Blocks, pairing: tuple[int, int], deals: Deals) -> NDArray[np.void]:
-    """Returns the rows of ``Store.deals`` of some blocks, without deals that there were not."""
+    """Returns the rows of ``Store.deals`` for some blocks, without deals that were not played."""
     count, players, of_table, _ = blocks["bids"].shape
     rows = np.zeros((count, players, of_table, players), DEALS)
     rotations, seats = np.ogrid[:players, :players]

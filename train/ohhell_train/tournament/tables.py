@@ -1,7 +1,7 @@
-"""The tables of a tournament: duplicate deals, and playing them out.
+"""The tables of a tournament: duplicate deals, and their play.
 
-Block b of a tournament is the deal, or the whole game, of random stream (seed, b) of the engine:
-cards, dealers and hand sizes are the same for every rotation and every line-up, however many blocks
+Block b of a tournament is the deal, or the whole game, of the engine's random stream (seed, b).
+Cards, dealers and hand sizes are the same for every rotation and every line-up, however many blocks
 are played at a time.
 """
 
@@ -36,20 +36,20 @@ from ohhell_train.tournament.entrants import Entrant, engine_players
 _PLAY = int(Phase.PLAY)
 
 Blocks = NDArray[np.void]
-"""What happened in some blocks: one row of ``block_dtype`` each."""
+"""The results of some blocks: one row of ``block_dtype`` each."""
 Places = NDArray[np.int16]
-"""Entrants, by their places in the list of the tournament."""
+"""Entrants, by their places in the tournament's list."""
 
 
 def block_dtype(seats: int, deals: int, settled: bool) -> np.dtype[np.void]:
-    """Returns what is kept of a block, played once in each of ``seats`` rotations.
+    """Returns the dtype of a block, played once in each of ``seats`` rotations.
 
     In rotation r the entrant ``lineup[j]`` sits in seat ``(j + r) % seats``.
 
     Args:
         seats: Number of players.
-        deals: Number of deals of a table at most.
-        settled: Whether the rules settle in the end.
+        deals: The most deals of a table.
+        settled: Whether the rules settle at the end.
     """
     tables, by_deal = (seats, seats), (seats, deals)
     fields = [
@@ -57,7 +57,7 @@ def block_dtype(seats: int, deals: int, settled: bool) -> np.dtype[np.void]:
         ("lineup", "<i2", (seats,)),  # entrants, by their places in the tournament
         ("scores", "<i4", tables),  # (rotations, seats), of the deal or the whole game
         ("win_shares", "<f8", tables),
-        ("hand_sizes", "i1", by_deal),  # (rotations, deals); 0: there was no such deal
+        ("hand_sizes", "i1", by_deal),  # (rotations, deals); 0: no such deal
         ("dealers", "i1", by_deal),
         ("bids", "i1", (seats, deals, seats)),  # (rotations, deals, seats)
         ("tricks", "i1", (seats, deals, seats)),
@@ -73,11 +73,11 @@ class Deals:
     Args:
         rules: The rules.
         seed: The tournament's seed.
-        hand_size: The only hand size; None: drawn from the schedule, block by block.
+        hand_size: The only hand size; None draws it from the schedule, block by block.
         episode: "deal": every block is one deal; "game": a whole game.
 
     Raises:
-        RulesError: Another episode, or a hand size that cannot be dealt.
+        RulesError: The episode is unknown, or the hand size cannot be dealt.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Deals:
 
     @cached_property
     def dtype(self) -> np.dtype[np.void]:
-        """What is kept of a block."""
+        """The dtype of a block."""
         game = self.episode == "game"
         settled = game and self.rules.settlement.kind != "none"
         deals = num_deals(self.rules) + MAX_EXTRA_DEALS if game else 1
@@ -109,7 +109,7 @@ class Deals:
 
 @dataclass(frozen=True)
 class Inside:
-    """What the engine did at some tables: its players' decisions, forced moves, dealing, rules."""
+    """The engine's own work at some tables: its players, forced moves, dealing, rules."""
 
     decisions: int
     seconds: float
@@ -118,12 +118,12 @@ class Inside:
 def play_blocks(
     deals: Deals, entrants: Sequence[Entrant], lineups: Places, first: int
 ) -> tuple[Blocks, Inside]:
-    """Plays blocks, each of one line-up, once for every rotation of it over the seats.
+    """Plays blocks of one line-up each, once for every rotation over the seats.
 
     Args:
         deals: The deals.
         entrants: All entrants of the tournament.
-        lineups: (blocks, seats), who sits in each seat in rotation 0.
+        lineups: (blocks, seats), the entrant of each seat in rotation 0.
         first: First block.
     """
     count, seats = lineups.shape
@@ -168,7 +168,7 @@ def play_pairing(deals: Deals, one: Entrant, field: Entrant, first: int, count: 
 
 
 class _Tables:
-    """The tables of some blocks while they are played: all of rotation 0 first, then rotation 1 ...
+    """The tables of some blocks during play: all of rotation 0 first, then rotation 1 and so on.
 
     Args:
         deals: The deals.
@@ -199,8 +199,8 @@ class _Tables:
     def play_out(self) -> None:
         """Plays all tables to their end.
 
-        The engine plays until every table waits for a player from outside; these are asked for all
-        their tables at once.
+        The engine plays until every table waits for a player from outside. Each of these players is
+        then asked for all its tables at once.
         """
         games = self.games
         while True:
@@ -251,14 +251,14 @@ def replay_table(
         entrants: All entrants of the tournament.
         lineup: The line-up of the block, as places in ``entrants``.
         block: Number of the block.
-        rotation: Which of its tables.
+        rotation: Rotation of the table.
     """
     tables = _Tables(deals, entrants, np.array([lineup], np.int16), block)
     keys, players = tables.keys[rotation : rotation + 1], tables.players[rotation]
     game = Game(deals.rules, deals.seed, deals.episode, deals.hand_size)
     game.state[:] = tables.games[rotation : rotation + 1]
     if block > 0:
-        game.seed = None  # a game's seed means the first of its streams
+        game.seed = None  # a seed would mean the first of its streams
     only = np.zeros(1, np.int64)
     while not game.over:
         seat = game.seat

@@ -1,7 +1,7 @@
-"""Units of work: some blocks of one pairing, played and kept as a whole.
+"""Units of work: some blocks of one pairing, played and stored as a whole.
 
-What happens in a unit depends on the tournament and on nothing else: not on who plays it, when, or
-after what. That is what makes results equal for any number of workers and after any interruption.
+The result of a unit depends only on the tournament, not on who plays it, when, or after what. So
+results are equal for any number of workers and after any interruption.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Unit:
 
     @property
     def pairing(self) -> tuple[int, int]:
-        """One and field."""
+        """The pairing (one, field)."""
         return self.one, self.field
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What became of an entrant's decisions in a unit; see ``Entrant``."""
+    """The counts of an entrant's decisions in a unit; see ``Entrant``."""
 
     faults: int
     first_fault: str
@@ -49,25 +49,25 @@ class Asked:
 
     @property
     def was_given_up(self) -> bool:
-        """Whether it was not asked at all: then there are faults, and no first one in words."""
+        """Whether it was not asked at all: then there are faults, but no message of the first."""
         return self.faults > 0 and not self.first_fault
 
 
 @dataclass(frozen=True)
 class Part:
-    """What happened in a unit."""
+    """The result of a unit."""
 
     blocks: Blocks
     asked: Mapping[int, Asked]
-    """By the entrant's place: all that sat at these tables."""
+    """Counts by the entrant's place, for all entrants at these tables."""
     inside: Inside
     seconds: float
-    """Time that it took."""
+    """Seconds of play."""
 
 
 @dataclass
 class Room:
-    """All that is needed to play units: deals, line-ups, entrants."""
+    """Everything needed to play units: deals, line-ups, entrants."""
 
     deals: Deals
     entrants: list[Entrant]
@@ -75,10 +75,10 @@ class Room:
 
     @classmethod
     def of(cls, config: TournamentConfig) -> Room:
-        """Returns deals and entrants of a tournament.
+        """Returns the deals and entrants of a tournament.
 
         Raises:
-            OhHellError: Entrants or hand sizes that cannot be used.
+            OhHellError: Entrants or hand sizes cannot be used.
         """
         rules = config.resolved_rules()
         deals = Deals(rules, config.seed, config.hand_size, config.episode)
@@ -89,7 +89,7 @@ class Room:
         self.lineups = Lineups(names, self.deals.rules.players, self.deals.seed)
 
     def play(self, unit: Unit) -> Part:
-        """Plays a unit; the entrants' own counts stay as they are."""
+        """Plays a unit; the entrants' own counts do not change."""
         lineups = self.lineups.of(unit.pairing, unit.first, unit.blocks)
         present = sorted(set(lineups.ravel().tolist()))
         fresh = {"faults": 0, "first_fault": "", "decisions": 0, "seconds": 0.0}
@@ -103,7 +103,7 @@ class Room:
         return Part(blocks, {place: _asked(sitting[place]) for place in present}, inside, seconds)
 
     def close(self) -> None:
-        """Ends what the entrants hold; they can be asked again."""
+        """Releases the entrants' resources; they can be asked again."""
         for entrant in self.entrants:
             entrant.close()
 
@@ -117,8 +117,8 @@ def plan(
         design: One of ``DESIGNS``.
         entrants: Number of entrants.
         blocks: Number of deal blocks.
-        size: Blocks in a unit; the last ones may be smaller.
-        challenger: Place of the only entrant that sits alone; None: each does in its turn.
+        size: Blocks in a unit; the last units may be smaller.
+        challenger: Place of the only entrant that sits alone; None: every entrant in turn.
     """
     return [
         Unit(first, one, other, min(size, blocks - first))
@@ -128,7 +128,7 @@ def plan(
 
 
 def add_up(entrants: Sequence[Entrant], part: Part) -> None:
-    """Adds what became of a unit's decisions to the counts of its entrants."""
+    """Adds the counts of a unit's decisions to its entrants."""
     for place, asked in part.asked.items():
         entrant = entrants[place]
         entrant.was_disqualified |= disqualifies(asked.faults)

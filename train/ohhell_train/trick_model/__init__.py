@@ -1,1 +1,1 @@
-"""The heuristic player's models of tricks: samples from its own play, and the fit."""
+"""The heuristic player's trick models: samples from its own play, and the fit."""

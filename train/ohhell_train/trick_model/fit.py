@@ -1,4 +1,4 @@
-"""Fitting the heuristic player's trick models: the play that they are fitted to, and the fit."""
+"""The fit of the heuristic player's trick models, and the play for it."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _PLAYERS = (2, 3, 3, 4, 4, 4, 5, 5, 6, 6, 7, 8)
 _SCORINGS = ("simple", "escalating", "common", "escalating", "hoerr", "wizard", "off_bid", "plump")
 _LARGEST = 13
 RANDOM, NOISE = Noise(1.0, 0.0, 1.0, 0.0), Noise(0.04, 0.12, 0.02, 0.2)
-"""See ``collect``: the first round, and the others. Some tables seat random players among the own,
-so that bids that mean nothing are known when they are seen."""
+"""See ``collect``: the first round and the later ones. Some tables have random players too, so that
+the models learn to recognise bids that mean nothing."""
 Rows32 = NDArray[np.float32]
 Labels = NDArray[np.int8]
 
@@ -48,7 +48,7 @@ class TrickNet(nn.Module):
 
 
 def training_rules(number: int) -> Rules:
-    """Returns the rules of one of the tables that the models are fitted at, by its number."""
+    """Returns the rules of a training table by its number."""
     players = _PLAYERS[number % len(_PLAYERS)]
     base = Rules.preset("oh_hell", players)
     most = min(largest_hand(base, True), _LARGEST)
@@ -69,13 +69,13 @@ def training_rules(number: int) -> Rules:
 def play_and_note(
     models: Rows, rows: int, seed: int, noise: Noise
 ) -> tuple[Rows32, Labels, Rows32, Labels]:
-    """Plays with models; returns inputs and labels of the future model, then of the present one.
+    """Plays with models; returns inputs and labels of the future model, then of the current one.
 
     Args:
         models: The models.
-        rows: How many rows of the future model are wanted.
-        seed: Of the deals and choices.
-        noise: As for ``collect``.
+        rows: Number of rows for the future model.
+        seed: Seed of the deals and choices.
+        noise: See ``collect``.
     """
     parts: list[tuple[Rows32, Labels, Rows32, Labels]] = []
     found, number = 0, 0
@@ -116,7 +116,7 @@ def _noted(
 
 
 def fit_trick_net(model: nn.Module, inputs: Rows32, won: Labels, settings: FitSettings) -> float:
-    """Fits a model to what became of cards.
+    """Fits a model to whether cards won.
 
     Returns:
         The mean loss of the last pass.

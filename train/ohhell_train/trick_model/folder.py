@@ -4,9 +4,9 @@
 
     runs/trick_model/
       config.yaml         the settings
-      versions.json       of the libraries that fitted it
+      versions.json       versions of the libraries that fitted it
       state.safetensors   all that a resumed run needs between two rounds
-      metrics.csv         one row for each round, made anew from the state
+      metrics.csv         one row for each round, rewritten from the state
       trick_model.json    the models after the newest round
       .lock               held by the process that fits, with its number
 """
@@ -27,25 +27,25 @@ from ohhell_train.trick_model.config import TrickModelConfig
 
 STATE = "state.safetensors"
 _FREE = {"method", "rounds", "max_minutes", "report"}
-"""Settings that may change while a run is interrupted: no round depends on them."""
+"""Settings that may change before a run continues, because no round depends on them."""
 
 
 class TrickModelRun(RunFolder[TrickModelConfig]):
-    """A folder with a run in it; see the module's docstring for what it holds."""
+    """A folder that holds a run; the module's docstring lists its files."""
 
     settings = TrickModelConfig
 
     def done(self) -> str:
-        """Returns how many rounds are kept, in words."""
+        """Returns the number of finished rounds, in words."""
         rounds = len(self.rows())
         return how_many(rounds, "round") if rounds else ""
 
     def finished(self) -> bool:
-        """Returns whether all rounds are there, the one to random play counted."""
+        """Returns whether all rounds are done, including the one of random play."""
         return len(self.rows()) > self.config().rounds
 
     def summary(self) -> str:
-        """Returns what the run did, in a few words."""
+        """Returns a short summary of the run."""
         rows = self.rows()
         if not rows:
             return "No round was fitted"
@@ -56,7 +56,7 @@ class TrickModelRun(RunFolder[TrickModelConfig]):
         )
         return (
             f"Fitted to {cards:,.0f} cards of {self.done()} in {minutes:.1f} minutes "
-            f"({cpu:.1f} of the processor)"
+            f"({cpu:.1f} CPU minutes)"
         )
 
     def result(self) -> Path:
@@ -64,7 +64,7 @@ class TrickModelRun(RunFolder[TrickModelConfig]):
         return self.path / FILE.name
 
     def rows(self) -> list[Row]:
-        """Returns the metrics of the rounds that are done, in order.
+        """Returns the metrics of the finished rounds, in order.
 
         Raises:
             CheckpointError: The state is damaged, or belongs to other settings.
@@ -72,20 +72,20 @@ class TrickModelRun(RunFolder[TrickModelConfig]):
         return self.state()[1]
 
     def state(self) -> tuple[Arrays, list[Row]]:
-        """Returns the arrays that were saved last, and the metrics; both empty if there are none.
+        """Returns the saved arrays and metrics; both are empty if there are none.
 
         Raises:
-            CheckpointError: As for ``rows``.
+            CheckpointError: See ``rows``.
         """
         if not (self.path / STATE).exists():
             return {}, []
-        arrays, text = read_arrays(self.path / STATE, "begin the run anew")
+        arrays, text = read_arrays(self.path / STATE, "start the run again")
         notes = json.loads(text)
         self.check_unchanged(notes["made_with"], self._made_with(), f"{STATE} was written")
         return arrays, notes["rows"]
 
     def save(self, arrays: Arrays, rows: Sequence[Row], models: Rows) -> None:
-        """Writes all that a resumed run needs, and the models as they are."""
+        """Saves everything that a resumed run needs, and the models."""
         config = self.config()
         made = {
             "rounds": len(rows) - 1,

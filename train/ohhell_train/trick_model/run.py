@@ -1,7 +1,7 @@
 """The fit of the heuristic player's trick models as a run: play, fit, measure, save.
 
-Round after round the player plays with the models that it has; the models are then fitted anew to
-what became of its cards. The first round plays at random.
+In every round the player plays with its newest models, and new models are fitted to its cards. The
+first round plays at random.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ from ohhell_train.trick_model.samples import CURRENT, FUTURE
 
 
 class TrickModelTrainer(Trainer[TrickModelConfig]):
-    """A fit of the trick models while it runs."""
+    """A fit of the trick models during training."""
 
     run: TrickModelRun
     unit: ClassVar[str] = "round"
 
     @classmethod
     def check(cls, config: TrickModelConfig) -> None:
-        """Checks that there are the players that it is measured against.
+        """Checks that the players of the measurements exist.
 
         Raises:
-            OhHellError: One is not found.
+            OhHellError: A player does not exist.
         """
         rules = [kind.rules for kind in config.table_kinds()]
         check_fields(config.report.fields, rules, config.report.seed)
 
     def restore(self) -> None:
-        """Takes up the saved state, with torch's random state, if there is one.
+        """Restores the saved state, including torch's random state, if there is one.
 
         Raises:
-            CheckpointError: It is damaged, or belongs to other settings.
+            CheckpointError: The state is damaged, or belongs to other settings.
         """
         torch.manual_seed(self.config.seed)
         self.models = new_models()
@@ -73,11 +73,11 @@ class TrickModelTrainer(Trainer[TrickModelConfig]):
 
     @property
     def done(self) -> int:
-        """How many rounds are done, the one to random play counted."""
+        """The number of rounds done, including the one of random play."""
         return len(self.rows) + bool(self._row)
 
     def finished(self) -> bool:
-        """Returns whether that is all of them."""
+        """Returns whether all rounds are done."""
         return self.done > self.config.rounds
 
     def step(self) -> bool:
@@ -104,7 +104,7 @@ class TrickModelTrainer(Trainer[TrickModelConfig]):
         return CounterfactualAgent(engine_rows(self.models.view(np.ndarray).copy()))
 
     def save(self, found: Mapping[str, Difference]) -> Row:
-        """Saves the models and all that a resumed run needs."""
+        """Saves the models and everything that a resumed run needs."""
         row: Row = {
             "round": self.done,
             "seconds": round(self.clock.seconds, 2),

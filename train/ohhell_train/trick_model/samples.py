@@ -1,9 +1,9 @@
-"""What the heuristic player's models are fitted to: its own play, noted and labelled.
+"""The samples for the trick models: cards from the heuristic player's own play, with labels.
 
-At each bid and at the beginning of each trick a card of a seat is drawn and its inputs are noted;
-when the deal is over it is known whether the card won the trick in which it was played. The present
-trick is noted wherever a card wins so far and others are still to play. Inputs are written by the
-functions that the player itself uses (``trick_probs.py``).
+At each bid and at the start of each trick, one card of a seat is drawn and its inputs are recorded.
+At the end of the deal it is known whether the card won its trick. Samples for the present trick are
+recorded whenever a card is winning and others are still to play. The player's own functions write
+the inputs (``trick_probs.py``).
 """
 
 # pyright: basic
@@ -44,27 +44,27 @@ _PARTS = 1 << 16
 
 
 class Noise(NamedTuple):
-    """How far players stray from what they find best, so that all kinds of play are seen."""
+    """Random deviations from the players' best choices, so that all kinds of play occur."""
 
     card: float
     """Probability of a random card."""
     bid_beside: float
-    """Probability of a bid beside the own."""
+    """Probability of a bid one higher or lower than the player's own."""
     bid: float
     """Probability of a random bid."""
     tables: float
-    """Share of the tables that seat random players, about whom nothing is written."""
+    """Share of the tables with some random players, whose cards are not recorded."""
 
 
 @inline
 def happens(chooser, prob):
-    """Returns True with such a probability."""
+    """Returns True with this probability."""
     return below(chooser, _PARTS) < prob * _PARTS
 
 
 @inner
 def explored(row, rules, models, chooser, noise, wild):
-    """Returns the heuristic's action, or now and then a random card or a bid beside its own."""
+    """Returns the heuristic's action, or sometimes a random card or a bid one off its own."""
     if (np.int64(wild) >> np.int64(row.seat)) & 1:
         chosen = nth(row.legal, below(chooser, count(row.legal)))
         return chosen if row.phase == _PLAY else chosen + BID_BASE
@@ -84,7 +84,7 @@ def explored(row, rules, models, chooser, noise, wild):
 
 @inline
 def _wild_seats(chooser, players, share):
-    """Returns the seats (bits) of random players: at a share of the tables, each by a toss."""
+    """Returns the seats (bits) of random players: at a share of the tables, about half of them."""
     wild = np.int64(0)
     if happens(chooser, share):
         for seat in range(players):
@@ -95,7 +95,7 @@ def _wild_seats(chooser, players, share):
 
 @inner
 def _note_future(row, rules, chooser, seat, wants, lead, inputs):
-    """Writes the inputs of one of a seat's cards, drawn; returns the card."""
+    """Writes the inputs of a random card of a seat; returns the card."""
     sight = look(row, rules, np.int64(row.trump), seat)
     card = nth(sight.hand, below(chooser, sight.left))
     write_situation(sight, rules, sight.left, inputs[:FUTURE_SITUATION])
@@ -112,23 +112,23 @@ def _note_future(row, rules, chooser, seat, wants, lead, inputs):
 
 @entry
 def collect(games, rules, models, choosers, noise, future, future_won, current, current_won):
-    """Plays one deal at each table and notes what the models are fitted to.
+    """Plays one deal at each table and records samples for the models.
 
-    Stops early where there is no room for another trick.
+    Stops early if the samples of another trick may not fit.
 
     Args:
         games: ``GAME`` rows, each dealt, of single deals that are not blind.
         rules: ``RULES`` row.
         models: ``MODELS`` row.
-        choosers: ``GAME`` rows; the stream of row 0 makes all choices.
+        choosers: ``GAME`` rows; the stream of row 0 makes all random choices.
         noise: ``Noise``.
         future: float32 (N, FUTURE), written in place.
-        future_won: int8 (N,), written in place: 1 where the card won its trick, else 0.
+        future_won: int8 (N,), written in place: 1 if the card won its trick, else 0.
         current: float32 (M, CURRENT), written in place.
         current_won: int8 (M,), written in place.
 
     Returns:
-        The number of rows written of each.
+        The numbers of rows written for the two models.
     """
     chooser, record = choosers[0], rules[0]
     futures, currents = 0, 0
@@ -170,7 +170,7 @@ def collect(games, rules, models, choosers, noise, future, future_won, current, 
 
 @inner
 def _play_trick(row, rules, models, chooser, noise, wild, current, current_won, currents):
-    """Plays a trick; returns the card that won it, and the number of rows about such cards."""
+    """Plays a trick; returns the card that won it, and the number of rows about winning cards."""
     first, winning = currents, np.int64(-1)
     for place in range(rules.players):
         seat = np.int64(row.seat)

@@ -1,1 +1,1 @@
-"""What a tournament's numbers say: figures, ratings, intervals, and the results as files."""
+"""The analysis of a tournament: figures, ratings, intervals, and the results as files."""

@@ -1,10 +1,10 @@
-"""Numbers from the blocks of a tournament: by block, by hand size, by seat.
+"""Figures from the blocks of a tournament: by block, by hand size, by seat.
 
-The block is the unit: one deal (or one game) played in every rotation. Blocks are independent, the
-tables of a block are not, so whatever needs an interval is a matrix (entrants, blocks) with one
-value for each entrant and block, the mean over the tables at which it counts; NaN where it did not
-play. In a field only the entrant that sits alone counts; at a mixed table, and where one challenger
-is the only one that ever sits alone, everybody does.
+The unit is the block: one deal (or one game) played in every rotation. Blocks are independent, but
+the tables of a block are not. So everything with an interval is a matrix (entrants, blocks). It has
+one value for each entrant and block, the mean over the tables at which the entrant counts, or NaN
+if it did not play. In a field only the entrant that sits alone counts. At a mixed table, and with a
+challenger, everybody counts.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ def less_others(points: NDArray[Any]) -> Floats:
 
 
 def differences(blocks: Blocks) -> Floats:
-    """Returns the one's points less the mean of the field's, mean over rotations: (blocks,)."""
+    """Returns the one's points less the field's mean, averaged over rotations: (blocks,)."""
     return less_others(by_line(blocks["scores"]))[:, :, 0].mean(axis=1)
 
 
 def counted(blocks: Blocks, alone: bool) -> NDArray[np.int16]:
-    """Returns the entrants that count, (blocks, 1) if the one sits alone, else the line-ups."""
+    """Returns the entrants that count: (blocks, 1) if one sits alone, else the line-ups."""
     return blocks["lineup"][:, :1] if alone else blocks["lineup"]
 
 
 def sums_by_entrant(blocks: Blocks, alone: bool) -> dict[int, tuple[float, ...]]:
-    """Returns the sums that are kept with a unit, of each entrant that counts.
+    """Returns the sums that are stored with a unit, for each entrant that counts.
 
     Returns:
         By place: tables, points, mean points of the others, wins (shares of them), deals, bids
@@ -79,7 +79,7 @@ def sums_by_entrant(blocks: Blocks, alone: bool) -> dict[int, tuple[float, ...]]
 
 
 def _means(values: Floats) -> Floats:
-    """Returns the means of the rows, NaNs left out: (rows, 1); NaN where there is no number."""
+    """Returns the means of the rows without NaNs: (rows, 1); NaN for rows without numbers."""
     there = ~np.isnan(values)
     with np.errstate(invalid="ignore"):
         return (np.where(there, values, 0.0).sum(axis=1) / there.sum(axis=1))[:, np.newaxis]
@@ -89,11 +89,11 @@ class Figures:
     """All figures of a tournament's blocks.
 
     Args:
-        pairings: The blocks by pairing; those of a mixed tournament under a single one.
+        pairings: The blocks by pairing; a mixed tournament has a single pairing.
         entrants: Number of entrants.
         blocks: Number of blocks of each pairing.
-        alone: Whether the one sits alone against a field.
-        challenger: Place of the only one that ever does; None: each entrant does in its turn, and
+        alone: Whether one entrant sits alone against a field.
+        challenger: Place of the only entrant that sits alone; None: every entrant in turn, and it
             counts only there.
     """
 
@@ -112,11 +112,11 @@ class Figures:
         self._width = self._who.shape[1]
 
     def _own(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Returns values by seat as values of those that count, in the last axis."""
+        """Returns values by seat as values of the entrants that count, in the last axis."""
         return by_line(values)[..., : self._width]
 
     def _matrix(self, values: Floats) -> Floats:
-        """Returns means by entrant and block of values (rows, counted); NaN where there is none."""
+        """Returns means by entrant and block of values (rows, counted); NaN if there are none."""
         where = self._who, np.broadcast_to(self._all["block"][:, np.newaxis], self._who.shape)
         flat = np.ravel_multi_index(where, (self.entrants, self.blocks)).ravel()
         size = self.entrants * self.blocks
@@ -138,15 +138,15 @@ class Figures:
 
     @cached_property
     def strength(self) -> Floats:
-        """What is compared of two entrants: (entrants, blocks), see ``difference``.
+        """The quantity that comparisons use: (entrants, blocks), see ``difference``.
 
-        If strengths add up, so that x has x - y over a table of y, an entrant's mean difference to
-        k - 1 others is its strength less theirs, times k / (k - 1): k is the number of entrants in
-        a field, of seats at a mixed table. Without that factor the difference of two strengths is
-        what the one has over the other at a table.
+        If strengths add up, so that x scores x - y against a table of y, an entrant's mean
+        difference to k - 1 others is its strength less theirs, times k / (k - 1). Here k is the
+        number of entrants in a field, or of seats at a mixed table. Without that factor the
+        difference of two strengths is the advantage of one over the other at a table.
 
-        Of a challenger it is 0, and of each other entrant what it has over the challenger that sits
-        alone against it.
+        With a challenger, its own value is 0, and that of any other entrant is its advantage over
+        the challenger.
         """
         if self.challenger is not None:
             ahead = np.zeros((self.entrants, self.blocks))
@@ -163,7 +163,7 @@ class Figures:
 
     @cached_property
     def paid(self) -> Floats | None:
-        """What was paid in the end: (entrants, blocks); None where the rules don't settle."""
+        """What was paid at the end: (entrants, blocks); None if the rules do not settle."""
         if "paid" not in (self._all.dtype.names or ()):
             return None
         return self._matrix(self._own(self._all["paid"]).mean(axis=1))
@@ -172,9 +172,10 @@ class Figures:
     def made(self) -> Floats:
         """Share of the deals in which the bid was made: (entrants, blocks).
 
-        Games of one entrant may have unlike numbers of deals. The values are such that their mean
-        is its share of all its deals, and their spread that of this ratio (linearized: Cochran,
-        "Sampling Techniques", 1977, chapter 6); where all have as many, each is the block's share.
+        The games of one entrant may have different numbers of deals. The mean of the values is the
+        share over all its deals, and their variance is that of this ratio (linearized: Cochran,
+        "Sampling Techniques", 1977, chapter 6). With equal numbers of deals, each value is the
+        block's share.
         """
         off, dealt = self._off
         deals = self._matrix(dealt.sum(axis=(1, 2)).astype(np.float64))
@@ -185,7 +186,7 @@ class Figures:
 
     @cached_property
     def _off(self) -> tuple[NDArray[np.int16], NDArray[np.bool_]]:
-        """Tricks less bids, and which deals there were: (rows, rotations, deals, counted)."""
+        """Tricks less bids, and which deals were played: (rows, rotations, deals, counted)."""
         off = self._own(self._all["tricks"].astype(np.int16) - self._all["bids"])
         dealt = (self._all["hand_sizes"] > 0)[..., np.newaxis]
         return off, np.broadcast_to(dealt, off.shape)
@@ -209,7 +210,7 @@ class Figures:
         return {name: np.broadcast_to(v, off.shape)[dealt] for name, v in columns.items()}
 
     def tricks_off(self, place: int) -> dict[str, Any]:
-        """Returns how far an entrant is from its bids: means a deal, and by number of tricks."""
+        """Returns how far an entrant is from its bids: means a deal, and shares by tricks off."""
         off = self._deals["off"][self._deals["entrant"] == place].astype(np.int64)
         counts = zip(*(each.tolist() for each in np.unique(off, return_counts=True)), strict=True)
         return {
@@ -229,7 +230,7 @@ class Figures:
         }
 
     def alone_against(self, one: int, field: int) -> dict[str, float]:
-        """Returns what an entrant scored and made against the field of another."""
+        """Returns an entrant's points and made rate against the field of another."""
         met = self.pairings[one, field]
         off = by_line(met["tricks"].astype(np.int16) - met["bids"])[..., 0]
         return {
@@ -246,13 +247,13 @@ class Figures:
         return int((self._who == place).sum()) * self._all["scores"].shape[1]
 
     def against(self, one: int, other: int) -> Floats:
-        """Returns an entrant's points less another's, mean over the tables of a block.
+        """Returns an entrant's points less another's, averaged over the tables of a block.
 
-        In a field: the one alone, less the mean of the field of the other. At mixed tables: of
-        the blocks in which they sat together.
+        In a field: the one alone, less the mean of the other's field. At mixed tables: the blocks
+        in which both sat together.
 
         Returns:
-            float64 (blocks,), NaN where they did not meet.
+            float64 (blocks,), NaN if they did not meet.
         """
         values = np.full(self.blocks, np.nan)
         if self.alone:

@@ -1,13 +1,13 @@
 """Ratings for many players at a table: OpenSkill's Bradley-Terry, each entrant against each other.
 
-Duplicate deals tie all the time, and ties decide which model will do. Plackett-Luce asks who is
-first, then who is first of the rest: where several share the first place it gives each a part of
-the win and the full loss, and rates whoever finished just behind above them. Bradley-Terry looks at
-two entrants at a time, and a tie of two draws them together. Of OpenSkill's models with that
-property the one that compares all pairs kept the order of the points most often in simulated tables
-full of ties, and its sigmas were as wide as equal players lay apart. The one that compares
-neighbours only missed small differences; Thurstone-Mosteller became overconfident from seven
-entrants on.
+Duplicate deals tie often, and ties decide which model is suitable. Plackett-Luce models who is
+first, then who is first of the rest. If several share first place, each gets a part of the win and
+the full loss, and whoever finished just behind is rated above them. Bradley-Terry looks at two
+entrants at a time, and a tie draws the two together. Among OpenSkill's models with that property,
+the one that compares all pairs kept the order of the points most often in simulated tables full of
+ties, and its sigmas matched the distances between equal players. The model that compares only
+neighbours missed small differences. Thurstone-Mosteller became overconfident from seven entrants
+on.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from ohhell_env.errors import OhHellError, nearest, shown
 
 DECIMALS = 9
-"""Scores of a block that agree so far are ties."""
+"""Scores of a block that agree to this many decimals are ties."""
 _PASSES = 4
-"""Orders of the blocks whose ratings are averaged, for one order alone leaves about a sigma of
-noise; fewer where there are so many pairs of entrants in all blocks that it would take minutes."""
+"""Orders of the blocks whose ratings are averaged, because a single order leaves about one sigma of
+noise. There are fewer if all pairs in all blocks would take minutes."""
 _PAIRS = 500_000
 
 Rating = dict[str, float | None]
@@ -36,17 +36,17 @@ def rate(
 ) -> dict[str, Rating | None]:
     """Returns a rating for each entrant, from the order in which they finished each block.
 
-    A block is one game among the entrants that played in it, ranked by their scores; equal ones
-    tie, and fewer than two make no game. Only the order counts, not by how many points. The order
-    of the entrants and that of the blocks play no part. New players start at mu 25, sigma 25/3;
-    skills are taken not to change (tau 0).
+    A block is one game among the entrants that played in it, ranked by their scores. Equal scores
+    tie, and fewer than two entrants make no game. Only the order counts, not the margin in points.
+    The order of the entrants and that of the blocks do not matter. New players start at mu 25,
+    sigma 25/3; skills are assumed constant (tau 0).
 
-    The model knows differences of skills only, and where mu comes to lie depends on who else is
-    there. An anchor, a player that other tournaments have too, is the zero of a common scale.
+    The model knows only differences of skill, and the level of mu depends on who else plays. An
+    anchor, a player that other tournaments have too, is the zero of a common scale.
 
     Args:
         names: Names of the entrants.
-        scores: float64 (blocks, entrants), NaN where the entrant did not play.
+        scores: float64 (blocks, entrants), NaN if the entrant did not play.
         anchor: Name of the entrant whose skill is the zero of ``above_anchor``.
 
     Returns:
@@ -54,13 +54,11 @@ def rate(
         anchor.
 
     Raises:
-        OhHellError: If the anchor is not one of the names.
+        OhHellError: The anchor is not one of the names.
     """
     if anchor is not None and anchor not in names:
-        raise OhHellError(
-            f"anchor: {shown(anchor)} is none of the entrants; {nearest(anchor, names)}"
-        )
-    from openskill.models import BradleyTerryFull  # takes a while, and only ratings need it
+        raise OhHellError(f"anchor: {shown(anchor)} is not an entrant; {nearest(anchor, names)}")
+    from openskill.models import BradleyTerryFull  # slow to import, and only ratings need it
 
     order = sorted(range(len(names)), key=lambda place: names[place])
     blocks = np.round(scores[:, order], DECIMALS)
@@ -74,9 +72,9 @@ def rate(
 
 
 def _shuffled(blocks: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
-    """Yields the blocks in orders that depend on what is in them, not on how they came.
+    """Yields the blocks in orders that depend on their content, not on how they came.
 
-    Shuffled, because a rating moves with each game: sorted, all losses would come first.
+    They are shuffled because a rating moves with each game: sorted, all losses would come first.
     """
     here = (~np.isnan(blocks)).sum(axis=1)
     pairs = int((here * (here - 1)).sum()) // 2
@@ -100,7 +98,7 @@ def _after(model: Any, blocks: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _row(name: str, found: dict[str, tuple[float, float]], anchor: str | None) -> Rating:
-    """Returns one entrant's figures; the errors of its skill and the anchor's taken independent."""
+    """Returns one entrant's figures, assuming independent errors of its skill and the anchor's."""
     mu, sigma = found[name]
     above: tuple[float | None, float | None] = (None, None)
     if anchor is not None:

@@ -1,7 +1,7 @@
-"""``Results``: what a tournament found out, with error bars; its files.
+"""``Results``: the results of a tournament with intervals, and their files.
 
-Every interval is one over blocks, see ``figures.py``; what intervals are made of is in
-``statistics.py``. The fields of ``results.json`` are described in ``docs/tournament.md``.
+Every interval is over blocks, see ``figures.py``; ``statistics.py`` computes them.
+``docs/tournament.md`` describes the fields of ``results.json``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ohhell_train.tournament.tables import Blocks, Deals, Inside
 RESULTS, TIMINGS = "results.json", "timings.json"
 _DIGITS = 6
 _APART = 0.2
-"""Share of its width by which an interval may differ from the bootstrap's without a warning."""
+"""The share of its width by which an interval may differ from the bootstrap's without a warning."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,11 @@ class Results:
     deals: Deals
     entrants: list[Entrant]
     outcomes: Mapping[Pairing, Blocks]
-    """What happened, by (entrant, entrant of the field); of a mixed tournament under one key."""
+    """The blocks by pairing (entrant, entrant of the field); a mixed tournament has one key."""
     inside: Inside
-    """What the engine did, added up."""
+    """The engine's own work, summed."""
     seconds: float
-    """Time that the play took, added up over all worker processes."""
+    """Seconds of play, summed over all worker processes."""
 
     @property
     def names(self) -> list[str]:
@@ -71,14 +71,14 @@ class Results:
     def _by_name(self) -> list[int]:
         """The places of the entrants in order of their names.
 
-        Whatever is added up or listed comes in this order, so that not even a rounding error
-        depends on the order in which the entrants were named.
+        Sums and lists use this order, so that not even a rounding error depends on the order in
+        which the entrants were named.
         """
         return sorted(range(len(self.entrants)), key=lambda place: self.names[place])
 
     @cached_property
     def figures(self) -> Figures:
-        """Everything by block."""
+        """All figures by block."""
         rank = {place: number for number, place in enumerate(self._by_name)}
         pairings = sorted(self.outcomes, key=lambda pair: [rank.get(place, -1) for place in pair])
         outcomes = {pairing: self.outcomes[pairing] for pairing in pairings}
@@ -87,7 +87,7 @@ class Results:
         return Figures(outcomes, len(self.entrants), self.blocks, self.alone, place)
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the results as plain data; equal for equal seeds, without times."""
+        """Returns the results as plain data without times; equal seeds give equal results."""
         return self._plain
 
     @cached_property
@@ -116,7 +116,7 @@ class Results:
         return plain | {"warnings": self._warnings(plain)}
 
     def _interval(self, values: Floats) -> tuple[float, tuple[float, float] | None]:
-        """Returns a mean and its interval, which holds at any time if the play was to stop."""
+        """Returns a mean and its interval, an anytime one if the tournament could stop early."""
         values = values[~np.isnan(values)]
         return (
             statistics.interval(values) if self.config.stop is None else statistics.anytime(values)
@@ -164,7 +164,7 @@ class Results:
         )
 
     def _pairs(self) -> Any:
-        """Yields "A|B" and what A did against B, for all that met."""
+        """Yields "A|B" and A's result against B, for all that met."""
         for one, other in itertools.permutations(self._by_name, 2):
             values = self.figures.against(one, other)
             values = values[~np.isnan(values)]
@@ -176,7 +176,7 @@ class Results:
                 yield f"{self.names[one]}|{self.names[other]}", _rounded(pair)
 
     def _comparisons(self) -> list[dict[str, Any]]:
-        """Returns for every two entrants by how much one is better than the other."""
+        """Returns by how much one of every two entrants is better."""
         values, anytime = self.figures.strength, self.config.stop is not None
         pairs = list(itertools.combinations(self._by_name, 2))
         found = [statistics.compare(values, a, b, anytime) for a, b in pairs]
@@ -208,7 +208,7 @@ class Results:
         )
 
     def _warnings(self, plain: dict[str, Any]) -> list[str]:
-        """Returns what a reader of the figures must know, one sentence each."""
+        """Returns the warnings for a reader of the figures, one sentence each."""
         close = [each for each in plain["comparisons"] if each["inside_noise"]]
         said = [_noise(each, self.blocks, self.config.stop) for each in close]
         for name, row in plain["entrants"].items():
@@ -219,13 +219,13 @@ class Results:
                 said.append(f"{name} made {row['faults']} faults")
             if self.config.stop is None and _disagree(row):
                 said.append(
-                    f"{name}: the bootstrap's interval is another one; play more blocks before "
-                    "relying on either"
+                    f"{name}: the bootstrap's interval differs; play more blocks before relying on "
+                    "either interval"
                 )
         return said
 
     def timings(self) -> dict[str, Any]:
-        """Returns what depends on the clock."""
+        """Returns everything that depends on the clock."""
         tables = len(self.outcomes) * self.blocks * self.deals.rules.players
         deals = sum(int((blocks["hand_sizes"] > 0).sum()) for blocks in self.outcomes.values())
         return {
@@ -243,13 +243,13 @@ class Results:
         }
 
     def save(self, folder: str | Path) -> Path:
-        """Writes ``results.json`` and ``timings.json`` into a folder, each whole or not at all.
+        """Writes ``results.json`` and ``timings.json``, each completely or not at all.
 
         Returns:
             The path of ``results.json``.
 
         Raises:
-            OhHellError: It cannot be written; a file from before is as it was.
+            OhHellError: A file cannot be written; older files are unchanged.
         """
         path = Path(folder) / RESULTS
         try:
@@ -276,8 +276,8 @@ def _noise(comparison: dict[str, Any], blocks: int, stop: float | None) -> str:
         return f"{text}; they are known to differ by no more than {stop:g}"
     needed = comparison["blocks_needed"]
     return (
-        f"{text} is inside the noise of {blocks:,} blocks; a difference as large would need about "
-        f"{needed:,} to be settled"
+        f"{text} is inside the noise of {blocks:,} blocks; a difference of this size needs about "
+        f"{needed:,} blocks to be settled"
     )
 
 
@@ -290,10 +290,10 @@ def _disagree(row: dict[str, Any]) -> bool:
 
 
 def check_writable(folder: str | Path) -> None:
-    """Makes the folder for the results, so that a bad one is found before the cards are dealt.
+    """Creates the folder of the results, so that an unusable one is found before play.
 
     Raises:
-        OhHellError: Nothing can be written there.
+        OhHellError: The folder cannot be written.
     """
     path = Path(folder)
     try:
@@ -303,12 +303,12 @@ def check_writable(folder: str | Path) -> None:
     except OSError as error:
         raise unwritable(path, error) from None
     except ValueError:
-        raise OhHellError(f"out: {str(path)!r} is no name that a folder can have") from None
+        raise OhHellError(f"out: {str(path)!r} cannot be the name of a folder") from None
 
 
 def unwritable(path: Path, error: OSError) -> OhHellError:
-    """Returns the error to be raised where a file of the results cannot be written."""
-    return OhHellError(f"{path}: results cannot be written there: {error.strerror or error}")
+    """Returns the error for a file of the results that cannot be written."""
+    return OhHellError(f"{path}: cannot write results there: {error.strerror or error}")
 
 
 def _rounded(value: Any) -> Any:
@@ -320,7 +320,7 @@ def _rounded(value: Any) -> Any:
 
 
 def versions() -> dict[str, str]:
-    """Returns the versions of whatever the figures depend on, installed here."""
+    """Returns the installed versions of everything that the figures depend on."""
     found = {"ohhell_env": __version__, "python": platform.python_version()}
     for package in ("numpy", "numba", "openskill", "scipy", "torch"):
         with contextlib.suppress(PackageNotFoundError):

@@ -1,4 +1,4 @@
-"""How a tournament stands while it is played: cheap figures for those who watch."""
+"""The standings of a running tournament: quick figures for the progress display."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ohhell_train.tournament.units import Asked, Part, Room, Unit
 
 
 class Standing(NamedTuple):
-    """How one entrant stands."""
+    """The standing of one entrant."""
 
     name: str
     blocks: int
@@ -23,14 +23,15 @@ class Standing(NamedTuple):
     difference: float
     """Points over the others so far."""
     half_width: float | None
-    """About half the width of its 95 % interval (blocks of different pairings taken as apart)."""
+    """About half the width of its 95 % interval (blocks of different pairings count as
+    independent)."""
 
 
 class Failing(NamedTuple):
     """An entrant that makes faults."""
 
     asked: Asked
-    """What became of its decisions in the first unit with a fault that was counted."""
+    """The counts of its decisions in the first unit with a counted fault."""
     blocks: int
     """Blocks of that unit."""
     given_up: bool = False
@@ -42,7 +43,7 @@ class Standings:
 
     Args:
         room: The tournament.
-        units: All that is to be played.
+        units: All units to play.
         challenger: The only entrant that counts; None: all do.
     """
 
@@ -60,14 +61,14 @@ class Standings:
         self.done = 0
         """Tables played."""
         self.seconds = 0.0
-        """Time that the units took, of all workers together."""
+        """Seconds of the units, over all workers together."""
         self._blocks_left = Counter[Pairing]()
         for unit in units:
             self._blocks_left[unit.pairing] += unit.blocks
         self._pace: dict[Pairing, float] = {}  # seconds a block, of the latest unit
         self._sums = np.zeros((len(self._names), 3))  # blocks, sum, sum of squares
         self.failing: dict[str, Failing] = {}
-        """Those who have made faults, by name."""
+        """The entrants with faults, by name."""
 
     def add(self, unit: Unit, part: Part) -> None:
         """Counts a unit."""
@@ -80,25 +81,25 @@ class Standings:
                 self.failing.setdefault(name, Failing(asked, unit.blocks))
 
     def take_back(self, unit: Unit, part: Part) -> None:
-        """Counts a unit no more, for it is played again."""
+        """Removes a unit from the counts, because it is played again."""
         self._count(unit, part, -1)
 
     def give_up(self, places: Iterable[int]) -> None:
-        """Notes that entrants are not asked any more."""
+        """Records that entrants are not asked any more."""
         for place in places:
             failing = self.failing[self._names[place]]
             if not failing.given_up:
                 self.failing[self._names[place]] = failing._replace(given_up=True)
-                # It has perhaps taken most of the time, and takes none any more.
+                # It may have taken most of the time so far, and takes none any more.
                 self._pace = {pair: pace for pair, pace in self._pace.items() if place not in pair}
 
     @property
     def seconds_left(self) -> float | None:
-        """Time that the rest will take, of all workers together; None where nothing is known.
+        """The estimated seconds of the rest, over all workers together; None if unknown.
 
         Pairings differ: a block with a search takes a thousand times as long as one without. So
-        each pairing counts with the pace of its own latest unit (the first one may have waited for
-        a compiler), and with the mean of the others before it has any.
+        each pairing counts with the pace of its own latest unit (the first may have waited for a
+        compiler), or before that with the mean of the others.
         """
         if not self._pace:
             return None
@@ -116,7 +117,7 @@ class Standings:
             np.add.at(self._sums[:, power], who, sign * line**power)
 
     def now(self) -> list[Standing]:
-        """Returns how everybody stands, the best first."""
+        """Returns the standings of all entrants, the best first."""
         found = [
             self._standing(name, *row)
             for name, row in zip(self._names, self._sums, strict=True)

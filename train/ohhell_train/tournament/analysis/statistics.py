@@ -1,11 +1,11 @@
-"""What a tournament's numbers are worth: means, differences and their 95 % intervals.
+"""The statistics of a tournament: means, differences and their 95 % intervals.
 
 The common form of the data is ``values``, float64 (E, B): one row per entrant, one column per deal
-block, NaN where the entrant did not play in that block. Blocks are independent of each other;
-whatever happens inside of one is not, so that a block counts as one observation (a cluster).
+block, NaN if the entrant did not play in that block. Blocks are independent of each other, but the
+tables inside a block are not, so a block counts as one observation (a cluster).
 
-Two kinds of intervals: `interval`, `bootstrap` and `compare` are for a number of blocks that was
-fixed beforehand; `anytime` and ``compare(..., anytime=True)`` are wider and hold at every look, so
+There are two kinds of intervals. `interval`, `bootstrap` and `compare` are for a number of blocks
+fixed beforehand. `anytime` and ``compare(..., anytime=True)`` are wider and hold at every look, so
 that a tournament may stop as soon as it is `settled`.
 """
 
@@ -18,26 +18,27 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special  # what scipy.stats calls; it loads in a third of the time
+from scipy import special  # scipy.stats calls it too, but takes three times as long to load
 
 LEVEL = 0.95
-"""How sure the intervals are."""
+"""The confidence level of the intervals."""
 POWER = 0.8
-"""How likely a difference is to be found with the number of blocks that `blocks_needed` tells."""
+"""The probability of finding a difference with the number of blocks from `blocks_needed`."""
 MIN_BLOCKS = 200
-"""Before this many blocks the anytime intervals, which are asymptotic, say nothing.
+"""Anytime intervals are asymptotic, so there are none for fewer blocks than this.
 
-Looked at after every 50 blocks from 200 to 5,000, they missed the truth in 1 to 3 % of 10,000
-simulated tournaments with symmetric values (light or heavy tails, up to 99 % ties), and in 3.6 and
-4.6 % where 10 points were won in 10 and 5 % of the blocks and lost in none (the last one was 7.5 %
-from 100 on). Rarer one-sided events remain beyond them: 7.3 % where 3 % of the blocks were won.
+With a look after every 50 blocks from 200 to 5,000, they missed the truth in 1 to 3 % of 10,000
+simulated tournaments with symmetric values (light or heavy tails, up to 99 % ties). They missed it
+in 3.6 and 4.6 % if 10 points were won in 10 and 5 % of the blocks and lost in none; from 100 blocks
+on, the last figure was 7.5 %. Rarer one-sided events remain beyond them: 7.3 % if 3 % of the blocks
+were won.
 """
 NARROWEST = 500
 """The number of blocks at which the anytime intervals are tuned to be narrowest."""
 
 _Floats = NDArray[np.float64]
-_CHUNK = 500_000  # numbers held at once by the bootstrap, in each of four arrays
-_ROUNDING = 1e-12  # spreads below this share of the values are what floating point left over
+_CHUNK = 500_000  # numbers that the bootstrap holds at once, in each of four arrays
+_ROUNDING = 1e-12  # below this share of the values, a spread is only floating-point error
 
 
 @dataclass(frozen=True)
@@ -45,12 +46,12 @@ class Comparison:
     """One entrant's mean less another's.
 
     Attributes:
-        difference: Of the means; NaN where one of the two never played.
-        ci95: Its 95 % interval; None where the blocks are too few for one.
-        standard_error: Of the difference; None where one of them played in fewer than two blocks.
-        p: Two-sided, of no difference; 1.0 where there is no interval.
-        degrees: Degrees of freedom: one less than the blocks of the one who played in fewer.
-        blocks: Blocks in which at least one of the two played; no others count for anything here.
+        difference: The difference of the means; NaN if one of the two never played.
+        ci95: Its 95 % interval; None with too few blocks.
+        standard_error: Its standard error; None if one of them played in fewer than two blocks.
+        p: Two-sided p-value of no difference; 1.0 without an interval.
+        degrees: Degrees of freedom: one less than the blocks of the entrant that played in fewer.
+        blocks: Blocks in which at least one of the two played; others do not count here.
     """
 
     difference: float
@@ -82,7 +83,7 @@ def interval(values: _Floats) -> tuple[float, tuple[float, float] | None]:
         values: float64 (B,), one value per deal block; NaNs are left out.
 
     Returns:
-        The mean (NaN of no values) and the ends of its interval (None for fewer than two values).
+        The mean (NaN without values) and the ends of its interval (None for fewer than two values).
     """
     mean, deviation, count = _moments(values)
     if count < 2:
@@ -92,17 +93,17 @@ def interval(values: _Floats) -> tuple[float, tuple[float, float] | None]:
 
 
 def anytime(values: _Floats) -> tuple[float, tuple[float, float] | None]:
-    """Returns the mean of independent values and an interval that holds however often one looks.
+    """Returns the mean of independent values and an interval that holds at every look.
 
-    `interval` misses the truth 5 % of the time at each look, and far more often at one look or
-    another. This one, an asymptotic confidence sequence, misses it at any of all looks together 5 %
-    of the time at most, so that it stays right under every rule for stopping.
+    `interval` misses the truth 5 % of the time at each look, and far more often at some look or
+    other. This interval, an asymptotic confidence sequence, misses it at any look at all at most 5
+    % of the time, so it stays valid under every stopping rule.
 
     Args:
         values: float64 (B,), one value per deal block; NaNs are left out.
 
     Returns:
-        The mean (NaN of no values) and the ends (None for fewer than `MIN_BLOCKS` values).
+        The mean (NaN without values) and the ends (None for fewer than `MIN_BLOCKS` values).
     """
     mean, deviation, count = _moments(values)
     if count < MIN_BLOCKS:
@@ -118,9 +119,9 @@ def bootstrap(values: _Floats, seed: int, resamples: int | None = None) -> _Floa
     "An Introduction to the Bootstrap", 1993, chapter 13). Equal seeds give equal intervals.
 
     Args:
-        values: float64 (E, B), NaN where the entrant did not play.
-        seed: Of the draws.
-        resamples: How often all blocks are drawn anew; by default 2e7 / B, from 1,000 to 10,000.
+        values: float64 (E, B), NaN if the entrant did not play.
+        seed: Seed of the draws.
+        resamples: Number of resamples; by default 2e7 / B, from 1,000 to 10,000.
 
     Returns:
         float64 (E, 2), low and high ends; NaN for entrants with fewer than two blocks.
@@ -141,7 +142,7 @@ def bootstrap(values: _Floats, seed: int, resamples: int | None = None) -> _Floa
     for start in range(0, resamples, step):
         counts = _times_drawn(rng, min(step, resamples - start), blocks)
         totals, weights = np.hsplit(counts @ columns, 2)
-        with np.errstate(invalid="ignore"):  # 0 / 0 where none of an entrant's blocks was drawn
+        with np.errstate(invalid="ignore"):  # 0 / 0 if none of an entrant's blocks was drawn
             means[start : start + step] = totals / weights
     tail = (1.0 - LEVEL) / 2.0
     ends[known] = np.nanquantile(means, (tail, 1.0 - tail), axis=0).T
@@ -149,20 +150,20 @@ def bootstrap(values: _Floats, seed: int, resamples: int | None = None) -> _Floa
 
 
 def compare(values: _Floats, a: int, b: int, anytime: bool = False) -> Comparison:
-    """Returns the difference of two entrants' means, with what its blocks say about it.
+    """Returns the difference of two entrants' means, with its uncertainty.
 
     The variance is the sandwich for clusters, one cluster per block (Liang and Zeger 1986; Cameron
-    and Miller, "A Practitioner's Guide to Cluster-Robust Inference", 2015, section II): with
-    ``x_k = [a plays] (v_ak - mean_a) / n_a - [b plays] (v_bk - mean_b) / n_b`` of block k it is
-    ``n / (n - 1) * sum x_k^2``. Cards that both met cancel; where both play in every block the
-    interval is that of the paired t test.
+    and Miller, "A Practitioner's Guide to Cluster-Robust Inference", 2015, section II): with ``x_k
+    = [a plays] (v_ak - mean_a) / n_a - [b plays] (v_bk - mean_b) / n_b`` of block k it is ``n / (n
+    - 1) * sum x_k^2``. Cards that both met cancel. If both play in every block, the interval is
+    that of the paired t test.
 
     Args:
-        values: float64 (E, B), NaN where the entrant did not play.
-        a: Row of the one.
-        b: Row of the other.
-        anytime: Whether interval and p shall hold at every look (see `anytime`), from `MIN_BLOCKS`
-            blocks of each on, instead of at one number of blocks fixed beforehand.
+        values: float64 (E, B), NaN if the entrant did not play.
+        a: Row of the first entrant.
+        b: Row of the second entrant.
+        anytime: Whether interval and p hold at every look (see `anytime`), from `MIN_BLOCKS` blocks
+            of each on, instead of at one number of blocks fixed beforehand.
     """
     rows = values[[a, b]]
     played = ~np.isnan(rows)
@@ -190,15 +191,15 @@ def compare(values: _Floats, a: int, b: int, anytime: bool = False) -> Compariso
 
 
 def blocks_needed(comparison: Comparison) -> int | None:
-    """Returns the blocks with which a difference as large as the one found shows in 80 % of cases.
+    """Returns the number of blocks at which a difference of this size shows in 80 % of cases.
 
-    It shows where it is outside the noise at 5 %, two-sided: ``((z_.975 + z_.8) * s / d)^2`` blocks
+    It shows if it is outside the noise at 5 %, two-sided: ``((z_.975 + z_.8) * s / d)^2`` blocks
     (Cohen, "Statistical Power Analysis", 1988, chapter 2), with s the standard deviation per block.
-    Same design, same shares of blocks in which each of the two plays.
+    The design and the shares of blocks in which each of the two plays stay the same.
 
     Returns:
-        Blocks in which at least one of the two plays, from 2 on; None where there is no difference
-        or nothing is known about its spread.
+        Blocks in which at least one of the two plays, at least 2; None without a difference or with
+        an unknown variance.
     """
     difference, error = abs(comparison.difference), comparison.standard_error
     if error is None or not difference > 0.0:
@@ -217,7 +218,7 @@ def holm(p: list[float]) -> list[float]:
     [0.04, 0.03, 0.5]
 
     Args:
-        p: One p-value per comparison, in any order, which stays.
+        p: One p-value per comparison, in any order, which is kept.
     """
     given = np.asarray(p, dtype=np.float64)
     order = np.argsort(given, kind="stable")
@@ -228,17 +229,17 @@ def holm(p: list[float]) -> list[float]:
 
 
 def settled(values: _Floats, precision: float) -> bool:
-    """Returns whether of every pair it is known who is ahead, or that they are close.
+    """Returns whether every pair is settled: it is known who is ahead, or that both are close.
 
-    Known is it where the pair's anytime interval excludes 0 or lies within ±precision. One may ask
-    as often as one likes and stop at the first yes: each interval, on its own, is as sure as ever.
+    A pair is settled if its anytime interval excludes 0 or lies within ±precision. You may ask as
+    often as you like and stop at the first yes: each single interval keeps its confidence.
 
     Args:
-        values: float64 (E, B), NaN where the entrant did not play.
-        precision: Differences up to this one, in the unit of the values, are of no interest.
+        values: float64 (E, B), NaN if the entrant did not play.
+        precision: Differences up to this one do not matter, in the unit of the values.
 
     Returns:
-        False while there are fewer than `MIN_BLOCKS` blocks of an entrant.
+        False while an entrant has fewer than `MIN_BLOCKS` blocks.
     """
     if values.shape[1] < MIN_BLOCKS:
         return False
@@ -254,7 +255,7 @@ def _decided(pair: Comparison, precision: float) -> bool:
 
 
 def _moments(values: _Floats) -> tuple[float, float, int]:
-    """Returns mean, standard deviation (0.0 of one value) and number of the values but NaNs."""
+    """Returns mean, standard deviation (0.0 for one value) and number of values, without NaNs."""
     values = values[~np.isnan(values)]
     if not len(values):
         return math.nan, 0.0, 0
@@ -275,7 +276,7 @@ def _student_p(t: float, degrees: int, _: int) -> float:
 
 
 def _anytime_p(t: float, _: int, blocks: int) -> float:
-    """Returns the smallest alpha at which the confidence sequence is still off 0."""
+    """Returns the smallest alpha at which the confidence sequence still excludes 0."""
     scale = blocks * _rho_squared() + 1.0
     exponent = t * t * (scale - 1.0) / (2.0 * scale)
     return min(1.0, math.sqrt(scale) * math.exp(-exponent))
@@ -295,7 +296,7 @@ def _anytime_width(blocks: int) -> float:
 
 @functools.cache
 def _rho_squared() -> float:
-    """Returns the rho^2 with which the width is least at `NARROWEST` blocks.
+    """Returns the rho^2 that makes the width smallest at `NARROWEST` blocks.
 
     Setting the derivative to zero gives, with ``y = n rho^2 + 1``, ``y e^-y = alpha^2 / e``: the
     lower branch of Lambert's W.

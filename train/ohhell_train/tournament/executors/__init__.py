@@ -1,1 +1,1 @@
-"""Who plays the units of a tournament: this process, worker processes, or Ray."""
+"""The executors that play a tournament's units: this process, worker processes, or Ray."""

@@ -1,8 +1,8 @@
-"""Who is being asked: a note in a file, which stays where a player ends the process it plays in.
+"""A note in a file of the player being asked, which remains if the player ends the process.
 
-A player is Python code of somebody else's in our process: it can leave with ``os._exit``, or crash.
-Nothing of ours runs then, but the note is there, and whoever watches the process reads it. Players
-inside the engine cannot do that, and are not noted.
+A player is foreign Python code in our process: it can exit with ``os._exit``, or crash. None of our
+code runs then, but the process that watches reads the note. Players inside the engine cannot do
+this, and are not noted.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import os
 from pathlib import Path
 
 _IDLE, _ASKING, _DONE = b"i", b"a", b"d"
-_LONGEST = 200  # bytes of a name
+_LONGEST = 200  # most bytes of a name
 _files: list[int] = []
-"""The file of this process's note, if it keeps one, as a descriptor."""
+"""The open descriptor of this process's note, if any."""
 
 
 def keep(path: str | Path) -> None:
@@ -23,10 +23,10 @@ def keep(path: str | Path) -> None:
 
 
 class asking:  # noqa: N801 (stands behind `with`, and is made for every question)
-    """Notes that an entrant is being asked, made, begun or closed, while the context lasts.
+    """Notes that an entrant is being asked, created, begun or closed, while the context lasts.
 
-    A copy of the process that the entrant makes with ``os.fork`` ends here with the context: it
-    must not go on with the tournament beside the process itself.
+    A copy of the process that the entrant makes with ``os.fork`` ends with the context, because it
+    must not continue the tournament in parallel.
 
     Args:
         name: Its name.
@@ -50,24 +50,24 @@ class asking:  # noqa: N801 (stands behind `with`, and is made for every questio
 
 
 def done() -> None:
-    """Notes that the process ends because it has done its work."""
+    """Notes that the process ends because its work is done."""
     if _files:
         _write(_DONE)
 
 
 def _write(content: bytes) -> None:
-    with contextlib.suppress(OSError):  # a full disk, or a player that has closed the file
+    with contextlib.suppress(OSError):  # a full disk, or a player that closed the file
         os.lseek(_files[0], 0, os.SEEK_SET)
         os.write(_files[0], content)
 
 
 def is_done(path: str | Path) -> bool:
-    """Returns whether the process of a note has said that it is done."""
+    """Returns whether a process noted that its work was done."""
     return _read(path)[:1] == _DONE
 
 
 def who(path: str | Path) -> str | None:
-    """Returns the entrant that was being asked when the process of a note ended; None: nobody."""
+    """Returns the entrant being asked when a process ended, or None."""
     content = _read(path)
     if content[:1] != _ASKING:
         return None

@@ -1,8 +1,8 @@
-"""Who plays the units of a tournament: this process, or some beside it, over pipes.
+"""Plays the units of a tournament in this process, or in worker processes over pipes.
 
-Every unit comes back once, in any order. Workers are started anew ("spawn"), so that threads and
-open files of this process do no harm; a program that starts them from its own file needs the usual
-``if __name__ == "__main__":``.
+Every unit comes back once, in any order. Workers start fresh ("spawn"), so that threads and open
+files of this process do no harm. A program that starts them from its own file needs the usual ``if
+__name__ == "__main__":``.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from ohhell_train.tournament.given_up import Agenda
 from ohhell_train.tournament.units import Part, Room, Unit
 
 Played = tuple[Unit, Part]
-"""A unit and what happened in it."""
+"""A unit and its result."""
 
 _GRACE = 2.0  # seconds that a worker has to end by itself
 
 
 def use_one_thread() -> None:
-    """Keeps torch to one thread, whether it is loaded already or will be with the first network.
+    """Limits torch to one thread, whether it is loaded already or later.
 
-    With company on the machine two threads are ten times slower than one.
+    With other programs running, two threads are ten times slower than one.
     """
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     torch = sys.modules.get("torch")
@@ -49,19 +49,19 @@ def use_one_thread() -> None:
 
 @dataclass(frozen=True)
 class Setup:
-    """What a worker needs to know of a tournament."""
+    """The description of a tournament for a worker."""
 
     config: TournamentConfig
-    """The settings, rules resolved, without the entrants."""
+    """The settings without the entrants, with rules resolved."""
     entrants: bytes
-    """The entrants as they were asked for, pickled."""
+    """The entrants as they were given, pickled."""
 
     @classmethod
     def of(cls, config: TournamentConfig) -> Setup:
-        """Returns what workers need to know of a tournament whose rules are resolved.
+        """Returns the description of a tournament whose rules are resolved.
 
         Raises:
-            OhHellError: An entrant that cannot be sent to another process.
+            OhHellError: An entrant cannot be sent to another process.
         """
         return cls(config.model_copy(update={"entrants": ()}), _pickled(config.entrants))
 
@@ -75,7 +75,7 @@ def play_inline(room: Room, units: Agenda | Sequence[Unit]) -> Generator[Played]
     """Plays units one after the other in this process.
 
     Yields:
-        Each unit and what happened in it.
+        Each unit and its result.
     """
     for unit in Agenda.of(units):
         yield unit, room.play(unit)
@@ -89,10 +89,10 @@ def play_in_processes(
     Args:
         setup: The tournament.
         units: The units.
-        workers: Number of processes at most.
+        workers: The most processes.
 
     Yields:
-        Each unit and what happened in it, as they come.
+        Each unit and its result, in the order of completion.
 
     Raises:
         OhHellError: A worker died.
@@ -115,7 +115,7 @@ class _Worker:
 
     Args:
         setup: The tournament.
-        note: File in which it notes whom it asks.
+        note: File for its note of the player being asked.
     """
 
     def __init__(self, setup: Setup, note: Path) -> None:
@@ -129,7 +129,7 @@ class _Worker:
 
     def give(self, unit: Unit) -> None:
         self._busy = True
-        with contextlib.suppress(OSError):  # it died; its answer will say so
+        with contextlib.suppress(OSError):  # it died, which its answer will show
             self.pipe.send(unit)
 
     def answer(self) -> Played:
@@ -139,8 +139,8 @@ class _Worker:
             self.process.join(_GRACE)
             how = f"{how_ended(self.process.exitcode)}){blamed(self._note)}"
             raise OhHellError(
-                f"a worker process died ({how}; a store keeps what was played, the same command "
-                "goes on"
+                f"a worker process died ({how}; a store keeps the tables played, and the same "
+                "command continues"
             ) from None
         self._busy = False
         if isinstance(answer, BaseException):
@@ -148,7 +148,7 @@ class _Worker:
         return answer
 
     def dismiss(self) -> None:
-        """Has it end by itself, or at once if it plays."""
+        """Lets it end by itself, or ends it at once if it is playing."""
         self.pipe.close()
         if self._busy and self.process.is_alive():
             self.process.terminate()
@@ -164,13 +164,11 @@ class _Worker:
 
 
 def blamed(note: Path) -> str:
-    """Returns what a note says of the end of a process, to stand behind the news of it."""
+    """Returns the end of an error message about a dead process, from its note."""
     name = last_asked.who(note)
     if name is None:
-        return ", for want of memory perhaps (fewer --workers need less)"
-    return (
-        f" while entrant {shown_path(name)!r} was asked: it ended the process, or memory was short"
-    )
+        return ", perhaps because memory ran out (fewer --workers need less)"
+    return f" while entrant {shown_path(name)!r} was asked: it ended the process, or memory ran out"
 
 
 def _share_out(pool: list[_Worker], agenda: Agenda) -> Generator[Played]:
@@ -188,15 +186,15 @@ def _share_out(pool: list[_Worker], agenda: Agenda) -> Generator[Played]:
             played = worker.answer()
             if (unit := agenda.take()) is None:
                 idle.append(worker)
-            else:  # before the others wait for what is made of this answer
+            else:  # first, because the others wait while this answer is used
                 busy[worker.pipe] = worker
                 worker.give(unit)
             yield played
 
 
 def _work(pipe: Connection, setup: Setup, note: str) -> None:
-    """Plays what comes through the pipe, until the other end is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the tournament's own process sees to it
+    """Plays the units from the pipe, until the other end is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the tournament's own process handles Ctrl-C
     signal.signal(signal.SIGTERM, _end_at_once)
     end_with_parent()
     warnings.simplefilter("ignore")  # they were shown when the tournament began
@@ -219,13 +217,13 @@ def _work(pipe: Connection, setup: Setup, note: str) -> None:
 
 
 def _end_at_once(*_: object) -> None:
-    """Ends a process and its programs, whatever a player that is being asked would catch."""
+    """Ends the process and its programs, whatever a player might catch."""
     end_all()
     os._exit(128 + signal.SIGTERM)
 
 
 def end_with_parent() -> None:
-    """Ends this process and its programs when the process that started it is gone (kill -9)."""
+    """Ends this process and its programs when its parent process is gone (kill -9)."""
     parent = multiprocessing.parent_process()
     if parent is None:
         return
@@ -239,8 +237,10 @@ def end_with_parent() -> None:
 
 
 def sendable(error: BaseException) -> BaseException:
-    """Returns the error as the tournament's own process can raise it."""
-    if isinstance(error, KeyboardInterrupt):  # a player raised it: Ctrl-C does not come here
+    """Returns the error in a form that the tournament's own process can raise."""
+    if isinstance(
+        error, KeyboardInterrupt
+    ):  # raised by a player, because Ctrl-C does not reach this process
         return KeyboardInterrupt()
     if isinstance(error, OhHellError):
         return OhHellError(str(error))
@@ -261,7 +261,7 @@ def _pickled(entrants: Sequence[NamedPlayer]) -> bytes:
 
 @contextlib.contextmanager
 def _deaf_to_interrupts() -> Iterator[None]:
-    """A process that starts here ignores Ctrl-C from its first moment on."""
+    """Makes processes that start here ignore Ctrl-C from the beginning."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

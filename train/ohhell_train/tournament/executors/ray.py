@@ -1,8 +1,7 @@
-"""Plays the units of a tournament with Ray: on this machine, or on the machines of a cluster.
+"""Plays the units of a tournament with Ray, on this machine or on the machines of a cluster.
 
-Workers are Ray's actors, of one CPU and one thread each. Every one that is ready has one unit, so a
-machine that is slower, or comes later, simply plays fewer; a unit whose worker is lost is given to
-another one.
+Workers are Ray actors with one CPU and one thread each. Every ready worker has one unit, so a
+machine that is slower, or joins later, plays fewer. The unit of a lost worker goes to another one.
 """
 
 from __future__ import annotations
@@ -50,35 +49,35 @@ from ohhell_train.tournament.given_up import Agenda
 from ohhell_train.tournament.units import Room, Unit
 
 ATTEMPTS = 3
-"""Workers that a unit may cost, and actors that may be lost before one of them is ready."""
+"""The most workers that a unit may cost, and the most actors lost before one is ready."""
 
 PACKAGES = (ohhell_env, ohhell_agents, ohhell_train)
-"""What the machines of a cluster get from this one."""
+"""The packages that this machine sends to a cluster."""
 EXCLUDED = ("__pycache__/", "*.nbi", "*.nbc")
-"""What of the packages stays here, as lines of a ``.gitignore``."""
+"""What is left out of the packages, as lines of a ``.gitignore``."""
 
 _GRACE = 2.0  # seconds that an idle worker has to close its players
 _REACH = 10.0  # seconds for a first connection to a cluster
-_JOIN = 30.0  # seconds for a rehearsal of joining it
+_JOIN = 30.0  # seconds for a trial of joining it
 _PATIENCE = 900.0  # seconds until the first worker is ready; a cluster may have to start machines
-_OBJECTS = 100_000_000  # bytes of shared memory of a Ray of our own; Ray's least is 75 MB
+_OBJECTS = 100_000_000  # bytes of shared memory of our own Ray instance; Ray's minimum is 75 MB
 _LOCALHOST_ONLY = "ENABLE_RAY_CLUSTER"  # Ray's switch; its variable is read once, at the import
 
 
 def play_on_ray(
     setup: Setup, units: Agenda | Sequence[Unit], workers: int, address: str | None
 ) -> Generator[Played]:
-    """Plays units in Ray's actors, each with one thread.
+    """Plays units in Ray actors, each with one thread.
 
     Args:
         setup: The tournament.
         units: The units.
-        workers: Number of actors at most.
-        address: Of the cluster: "auto", "host:port" or "ray://host:port"; None: a Ray on this
-            machine, which ends with the tournament and is reached from this machine only.
+        workers: The most actors.
+        address: Address of the cluster: "auto", "host:port" or "ray://host:port"; None starts Ray
+            on this machine, reachable only from it, which ends with the tournament.
 
     Yields:
-        Each unit and what happened in it, as they come.
+        Each unit and its result, in the order of completion.
 
     Raises:
         OhHellError: Ray is not installed, is in use, or cannot be reached; or a unit has cost
@@ -100,18 +99,18 @@ def _ray() -> Any:
     except ModuleNotFoundError as error:
         raise OhHellError(f"executor 'ray' {what_is_missing(error)}") from None
     if ray.is_initialized():
-        raise OhHellError("this process uses Ray already; call ray.shutdown() before a tournament")
+        raise OhHellError("this process already uses Ray; call ray.shutdown() before a tournament")
     return ray
 
 
 class _Worker:
-    """What an actor does."""
+    """The code of an actor."""
 
     def __init__(self) -> None:
         self._room: Room | None = None
 
     def start(self, setup: Setup, note: str | None) -> BaseException | None:
-        """Makes the entrants; returns what went wrong, for Ray would wrap what is raised."""
+        """Creates the entrants; returns an error, because Ray would wrap a raised one."""
         warnings.simplefilter("ignore")  # they were shown when the tournament began
         if note is not None:
             last_asked.keep(note)
@@ -139,14 +138,14 @@ class _Worker:
 
 @dataclass(frozen=True)
 class _Job:
-    """What a worker is doing: it plays a unit, or (None) it starts."""
+    """A worker's present job: a unit, or (None) its start."""
 
     worker: Any
     unit: Unit | None
     attempt: int
-    """Which attempt to start it is."""
+    """The number of the attempt to start it."""
     note: Path | None
-    """File in which it notes whom it asks; None: on another machine, perhaps."""
+    """File for its note of the player being asked; None if it may run on another machine."""
 
 
 class _Crew:
@@ -155,7 +154,7 @@ class _Crew:
     Args:
         ray: The package.
         setup: The tournament.
-        notes: Folder for notes of whom they ask; None: they may be on other machines.
+        notes: Folder for the workers' notes; None if they may run on other machines.
     """
 
     def __init__(self, ray: Any, setup: Setup, notes: Path | None) -> None:
@@ -169,7 +168,7 @@ class _Crew:
         self._lost: Counter[Unit] = Counter()
 
     def play(self, agenda: Agenda, workers: int) -> Generator[Played]:
-        """Plays units with so many workers at most; yields what ``play_on_ray`` does."""
+        """Plays units with at most this many workers; yields what ``play_on_ray`` does."""
         self._agenda = agenda
         for _ in range(workers):
             self._hire()
@@ -183,7 +182,7 @@ class _Crew:
                 self._employ(job)
             if answer is not None:
                 played, part = answer
-                # arrays of Ray's are read-only, and keep its shared memory occupied
+                # Ray's arrays are read-only, and occupy its shared memory
                 yield played, dataclasses.replace(part, blocks=part.blocks.copy())
 
     def close(self) -> None:
@@ -192,10 +191,10 @@ class _Crew:
         self._jobs.clear()
 
     def _hire(self, attempt: int = 1) -> None:
-        """Asks for a worker; it gets a unit when it is ready, for there may never be room for it.
+        """Requests a worker; it gets a unit once ready, because there may never be room for it.
 
         Args:
-            attempt: How many times it was tried, with this one.
+            attempt: The number of attempts, including this one.
         """
         worker = self._kind.remote()
         note = None if self._notes is None else self._notes / f"asked-{next(self._hired)}"
@@ -212,11 +211,11 @@ class _Crew:
             self._dismiss(job.worker)
 
     def _dismiss(self, worker: Any) -> None:
-        with contextlib.suppress(Exception):  # there is none any more
+        with contextlib.suppress(Exception):  # it no longer exists
             self._ray.kill(worker)
 
     def _next_answer(self) -> tuple[_Job | None, Any]:
-        """Returns a job that ended with its answer; None and None: the worker was lost."""
+        """Returns a finished job with its answer; None and None: the worker was lost."""
         at_work = any(job.unit is not None for job in self._jobs.values())
         ready, _ = self._ray.wait(list(self._jobs), timeout=None if at_work else _PATIENCE)
         if not ready:
@@ -231,7 +230,7 @@ class _Crew:
             return job, self._ray.get(ready[0])
         except errors.RuntimeEnvSetupError as error:
             raise OhHellError(
-                f"our packages cannot be sent to the cluster: {_said(error)}"
+                f"the project's packages cannot be sent to the cluster: {_said(error)}"
             ) from None
         except errors.RayTaskError as error:
             raise OhHellError(f"a worker on Ray failed: {_said(error.cause or error)}") from None
@@ -240,7 +239,7 @@ class _Crew:
             return None, None
 
     def _replace(self, job: _Job, error: Exception) -> None:
-        """Sees to it that what a lost worker did is done by another."""
+        """Gives the work of a lost worker to another one."""
         self._dismiss(job.worker)
         if job.unit is None:
             if job.attempt >= ATTEMPTS:
@@ -254,8 +253,8 @@ class _Crew:
         if self._lost[job.unit] >= ATTEMPTS:
             raise OhHellError(
                 f"blocks {job.unit.first} to {job.unit.first + job.unit.blocks - 1} of a pairing "
-                f"have cost {ATTEMPTS} workers on Ray{self._blamed(job)}; a store keeps what was "
-                f"played, the same command goes on. The last one: {_said(error)}"
+                f"have cost {ATTEMPTS} workers on Ray{self._blamed(job)}; a store keeps the tables "
+                f"played, and the same command continues. The last error: {_said(error)}"
             )
         self._agenda.put_back(job.unit)
         self._hire()
@@ -265,26 +264,26 @@ class _Crew:
         if job.note is not None:
             return blamed(job.note)
         if job.unit is None or job.unit.one == DRAWN:
-            return ", for want of memory perhaps, or by a player that ends its process"
+            return ", perhaps because memory ran out, or a player ended its process"
         one, field = self._names[job.unit.one], self._names[job.unit.field]
         return (
-            f", for want of memory perhaps, or by {shown(one)} or {shown(field)}, which sat there"
+            f", perhaps because memory ran out, or {shown(one)} or {shown(field)} ended its process"
         )
 
 
 def _said(error: BaseException) -> str:
-    """Returns in one line what an error says; Ray's have a whole report."""
+    """Returns an error's message in one line; Ray's errors hold a whole report."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0] if lines else 'no message'}"[:500]
 
 
 @dataclass(frozen=True)
 class _Saved:
-    """An entrant that is a file or a folder here, with all that is in it."""
+    """An entrant that is a local file or folder, with its content."""
 
     name: str
     files: Mapping[str, bytes]
-    """By the path, from the name of that file or folder on."""
+    """Content by path, starting with the name of the file or folder."""
 
     def unpacked(self, folder: Path) -> NamedPlayer:
         """Writes the files into a folder; returns the entrant that is made from them."""
@@ -296,16 +295,16 @@ class _Saved:
 
 
 def _packed(ray: Any, setup: Setup, away: bool) -> Setup:
-    """Returns the setup as workers can read it.
+    """Returns the setup in a form that workers can read.
 
-    Classes of the main program travel by value, for workers have another main program.
+    Classes of the main program are sent by value, because workers have another main program.
 
     Args:
         ray: The package.
         setup: The tournament.
-        away: Whether files of this machine have to travel, too.
+        away: Whether to send local files too.
     """
-    entrants = pickle.loads(setup.entrants)  # pickled by ourselves, a moment ago
+    entrants = pickle.loads(setup.entrants)  # we pickled it a moment ago
     if away:
         entrants = [_with_files(entrant) for entrant in entrants]
     return dataclasses.replace(setup, entrants=ray.cloudpickle.dumps(entrants))
@@ -335,14 +334,18 @@ def _with_files(entrant: NamedPlayer) -> NamedPlayer | _Saved:
 
 @contextlib.contextmanager
 def _own_ray(ray: Any, workers: int) -> Iterator[Path]:
-    """A Ray on this machine, for this machine alone, that ends with the context; its folder."""
+    """Runs Ray on this machine, for this machine alone, during the context; yields its folder."""
     constants = importlib.import_module("ray._private.ray_constants")
     with _unchanged(constants), scratch_folder() as folder:
-        setattr(constants, _LOCALHOST_ONLY, False)  # else it listens on all networks
-        os.environ["RAY_AUTH_MODE"] = "token"  # other users of the machine stay out
-        os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)  # else it leaves one in the home
+        setattr(constants, _LOCALHOST_ONLY, False)  # otherwise it listens on all networks
+        os.environ["RAY_AUTH_MODE"] = "token"  # keeps other users of the machine out
+        os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(
+            32
+        )  # otherwise Ray leaves one in the home folder
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-        os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"  # else it warns of future changes
+        os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = (
+            "0"  # otherwise Ray warns of future changes
+        )
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
         _read_environment_again()
         with _initialized(
@@ -360,7 +363,7 @@ def _own_ray(ray: Any, workers: int) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _joined_ray(ray: Any, address: str) -> Iterator[None]:
-    """The Ray of a cluster, with our packages on all its machines."""
+    """Joins the Ray of a cluster, with our packages on all its machines."""
     _check_reachable(address)
     folders = [str(Path(str(package.__file__)).parent) for package in PACKAGES]
     packages = {"py_modules": folders, "excludes": list(EXCLUDED)}
@@ -374,7 +377,7 @@ def _initialized(ray: Any, **settings: Any) -> Iterator[None]:
     try:
         try:
             ray.init(log_to_driver=False, logging_level="error", **settings)
-        except (Exception, SystemExit) as error:  # it exits where it has waited for too long
+        except (Exception, SystemExit) as error:  # Ray exits after waiting for too long
             raise OhHellError(f"Ray cannot be started or joined: {_said(error)}") from None
         yield
     finally:
@@ -383,7 +386,7 @@ def _initialized(ray: Any, **settings: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _unchanged(constants: Any) -> Iterator[None]:
-    """Gives back afterwards what Ray needs changed, and what it changes itself."""
+    """Restores afterwards what we change for Ray, and what Ray changes itself."""
     is_main = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGTERM) if is_main else None
     before = dict(os.environ)
@@ -402,9 +405,9 @@ def _unchanged(constants: Any) -> Iterator[None]:
 
 
 def _read_environment_again() -> None:
-    """Makes Ray forget how it was told to prove who it is; it has no public way to ask for that."""
+    """Makes Ray read its authentication settings again; it has no public way to do so."""
     core = importlib.import_module("ray._raylet")
-    with contextlib.suppress(AttributeError):  # Ray before it had tokens
+    with contextlib.suppress(AttributeError):  # versions of Ray without tokens
         core.AuthenticationTokenLoader.instance().reset_cache()
         core.Config.initialize("")
 
@@ -414,10 +417,10 @@ def _is_ours(variable: str) -> bool:
 
 
 def _check_reachable(address: str) -> None:
-    """Has another process join a cluster first: where Ray fails it takes minutes, or aborts.
+    """Lets another process join a cluster first, because a failure of Ray takes minutes, or aborts.
 
     Raises:
-        OhHellError: It cannot be joined.
+        OhHellError: The cluster cannot be joined.
     """
     host, port = _host_and_port(address)
     if host:
@@ -448,20 +451,20 @@ def _check_reachable(address: str) -> None:
 
 
 def _host_and_port(address: str) -> tuple[str, int]:
-    """Returns host and port of an address; "" and 0 where it is "auto".
+    """Returns host and port of an address; "" and 0 for "auto".
 
     Raises:
-        OhHellError: It is no address.
+        OhHellError: The address is malformed.
     """
     if address == "auto":
         return "", 0
     host, separator, port = address.removeprefix("ray://").rpartition(":")
     if not (separator and host.strip("[]") and port.isascii() and port.isdecimal()):
         raise OhHellError(
-            f"address: 'auto', 'host:port' or 'ray://host:port' is wanted, got {shown(address)}"
+            f"address: must be 'auto', 'host:port' or 'ray://host:port', got {shown(address)}"
         )
     if len(port) > 9 or not 0 < int(port) < 65536:
         raise OhHellError(
-            f"address {shown(address)}: a port is a number from 1 to 65535, got {port[:80]}"
+            f"address {shown(address)}: the port must be a number from 1 to 65535, got {port[:80]}"
         )
     return host.strip("[]"), int(port)

@@ -1,7 +1,7 @@
-"""Folders for the time of a tournament, which are cleared up even after ``kill -9``.
+"""Temporary folders of a tournament, which are removed even after ``kill -9``.
 
-A process that is killed clears nothing up. So each folder has a lock file that the system lets go
-with its process, and whoever needs a folder first removes those whose lock nobody holds.
+A killed process removes nothing. So each folder has a lock file, which the system releases when its
+process ends. Before creating a folder, a process removes all folders whose lock nobody holds.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from pathlib import Path
 from ohhell_train.runs.lock import InUseError, only_here
 
 PREFIX = "ohhell-"
-_PLACE = "/tmp" if os.name == "posix" else None  # names of Ray's sockets have about 100 letters
+_PLACE = (
+    "/tmp" if os.name == "posix" else None
+)  # names of Ray's sockets may have about 100 characters
 _LOCK, _DOING = "in-use", "plays a tournament here"
 
 
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A new folder of this process's own, with nothing of use in it afterwards."""
+    """Creates a temporary folder for this process, and removes it at the end."""
     clear_left_behind()
     made = tempfile.TemporaryDirectory(prefix=PREFIX, dir=_PLACE, ignore_cleanup_errors=True)
     with made as name, only_here(Path(name) / _LOCK, _DOING):
@@ -30,8 +32,8 @@ def scratch_folder() -> Iterator[Path]:
 
 
 def clear_left_behind() -> None:
-    """Removes folders that no living process owns: not its maker, nor what that has started."""
-    if _PLACE is None:  # there are no locks there
+    """Removes folders whose creator and its child processes have all ended."""
+    if _PLACE is None:  # no locks here
         return
     with contextlib.suppress(OSError):
         for folder in Path(_PLACE).glob(f"{PREFIX}*"):

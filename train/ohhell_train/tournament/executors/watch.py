@@ -1,8 +1,8 @@
-"""Watches over a command with Python classes of others', in a process that they cannot end.
+"""Runs a command with foreign Python classes in a process that they can safely end.
 
-Such a player runs in the process that asks it, from its import on. One that calls ``os._exit(0)``
-would end the command without a word and with status 0. So the command runs itself once more in a
-process beside it, waits, and reports whom that process was asking when it ended.
+A foreign player runs in the process that asks it, from its import on. If it calls ``os._exit(0)``,
+the command would end silently with status 0. So the command runs itself again in another process,
+waits, and reports who was being asked when that process ended.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 def is_wanted(specs: Iterable[str | None]) -> bool:
-    """Returns whether this process is the command itself, and a player is somebody else's class.
+    """Returns whether this process is the command itself, and a player is a foreign class.
 
     Args:
-        specs: The texts that the players are asked for with; None for an object.
+        specs: The specs of the players; None for an object.
     """
     if not owns_process() or multiprocessing.parent_process() is not None or os.name != "posix":
         return False
@@ -44,9 +44,9 @@ def is_wanted(specs: Iterable[str | None]) -> bool:
 
 
 def _is_foreign(spec: str) -> bool:
-    """Returns whether a player is somebody else's class, or one of its parts is."""
+    """Returns whether a player, or one of its parts, is a foreign class."""
     if spec.startswith(TWO_PARTS):
-        with contextlib.suppress(OhHellError):  # an error is reported where the player is made
+        with contextlib.suppress(OhHellError):  # the error is reported when the player is created
             return any(map(_is_foreign, read_parts(spec.removeprefix(TWO_PARTS)).values()))
     return is_import(spec) and not is_there(Path(spec))
 
@@ -55,11 +55,11 @@ def run_again(work: str, kept: str = "") -> int:
     """Runs this command in another process and returns its exit status.
 
     Args:
-        work: What the command does, for the message: "tournament".
-        kept: What is there of it when it ends too soon, for the message.
+        work: The activity of the command, for the message: "tournament".
+        kept: The part of it that is saved, for the message.
 
     Raises:
-        OhHellError: The process ended without having done its work.
+        OhHellError: The process ended before its work was done.
     """
     with scratch_folder() as folder:
         note = folder / "asked"
@@ -74,14 +74,14 @@ def run_again(work: str, kept: str = "") -> int:
         name = last_asked.who(note)
     whom = "" if name is None else f" while entrant {shown_path(name)!r} was asked"
     raise OhHellError(
-        f"the {work} ended ({how_ended(status)}){whom}: a player has ended the process, or memory "
-        f"was short{kept and '; '}{kept}"
+        f"the {work} ended ({how_ended(status)}){whom}: a player ended the process, or memory ran "
+        f"out{kept and '; '}{kept}"
     )
 
 
 def _run(note: str) -> None:
-    """Runs the command of this process's arguments, which are those of the process that watches."""
-    with contextlib.suppress(OSError):  # Ctrl-C comes once, from the process that watches
+    """Runs the command with this process's arguments, which are those of the watching process."""
+    with contextlib.suppress(OSError):  # Ctrl-C comes once, from the watching process
         os.setpgid(0, 0)
     end_with_parent()
     last_asked.keep(note)
@@ -93,9 +93,9 @@ def _run(note: str) -> None:
 
 
 def _end(status: int) -> NoReturn:
-    """Ends this process at once: a player's threads would be waited for, and may never end."""
+    """Ends this process at once, because a player's threads may never end."""
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError, AttributeError):  # a player has closed it
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # a player closed it
             stream.flush()
     end_all()
     os._exit(status)
@@ -103,12 +103,14 @@ def _end(status: int) -> NoReturn:
 
 @contextlib.contextmanager
 def _passed_on(process: Any) -> Iterator[set[int]]:
-    """Starts a process and passes on to it the signals that end a command; yields their numbers."""
+    """Starts a process and passes on signals that end a command; yields their numbers."""
     passed: set[int] = set()
 
     def pass_on(number: int, _: FrameType | None) -> None:
         passed.add(number)
-        if number == signal.SIGINT:  # the other process stops, and says so; here nothing is left
+        if (
+            number == signal.SIGINT
+        ):  # the other process stops, and reports it; nothing is left to do here
             note_said()
             note_closing()
         with contextlib.suppress(ProcessLookupError):
@@ -118,7 +120,9 @@ def _passed_on(process: Any) -> Iterator[set[int]]:
     process.start()
     for name in _PASSED_ON:
         number = getattr(signal, name)
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as it is in the background of a shell
+        if (
+            signal.getsignal(number) is not signal.SIG_IGN
+        ):  # a shell ignores it for background commands
             before[number] = signal.signal(number, pass_on)
     try:
         yield passed

@@ -1,7 +1,7 @@
 """The published report of a tournament: one HTML file, the same as Markdown, and sample games.
 
-``write_pages`` writes them all. ``html_page`` and ``markdown_page`` make the texts from plain data
-(the content of ``results.json`` and ``timings.json``), ``sample_games`` chooses the games.
+``write_pages`` writes them all. ``html_page`` and ``markdown_page`` create the texts from plain
+data (the content of ``results.json`` and ``timings.json``), and ``sample_games`` chooses the games.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ __all__ = ["Sample", "html_page", "markdown_page", "sample_games", "write_pages"
 
 
 def write_pages(results: Results, folder: str | Path, title: str | None = None) -> list[Path]:
-    """Writes report.html, report.md and the sample games, each whole or not at all.
+    """Writes report.html, report.md and the sample games, each completely or not at all.
 
-    Equal results give equal files, but for the section "Times" of the reports.
+    Equal results give equal files, except for the section "Times" of the reports.
 
     Args:
         results: The tournament.
-        folder: Where to; made if it is not there.
-        title: Title of the report; None: made from the rules.
+        folder: The folder, which is created if necessary.
+        title: Title of the report; None makes one from the rules.
 
     Returns:
         The paths of the files: report.html, report.md, then the records of the sample games, which
         ``ohhell replay`` shows.
 
     Raises:
-        OhHellError: They cannot be written there.
+        OhHellError: The files cannot be written.
     """
     data, timings = results.to_dict(), results.timings()
     samples = sample_games(results)
@@ -54,6 +54,6 @@ def write_pages(results: Results, folder: str | Path, title: str | None = None) 
         except OSError as error:
             raise unwritable(path, error) from None
     for sample in samples:
-        if sample.record is None:  # a game of an earlier report would be another one
+        if sample.record is None:  # an older report's file would show another game
             (base / GAMES / f"{sample.slug}.json").unlink(missing_ok=True)
     return list(texts)

@@ -1,7 +1,7 @@
-"""What a report says, before it is HTML or Markdown: sentences and tables.
+"""The content of a report, before it is HTML or Markdown: sentences and tables.
 
-Everything is made from the content of ``results.json`` (``Results.to_dict``); only ``times`` reads
-what depends on the clock.
+Everything comes from the content of ``results.json`` (``Results.to_dict``); only ``times`` reads
+data that depends on the clock.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from ohhell_train.tournament.pages.terminal import headline, labels, over, ranki
 
 NOTHING = "–"
 ERROR = 0.05
-"""Chance of an error at which a difference counts as settled, of all comparisons together."""
+"""The significance level at which a difference counts as settled, over all comparisons together."""
 _SHADES = 4
-"""Shades of a cell, for the size of its difference."""
+"""Shades of a cell, by the size of its difference."""
 
 Data = dict[str, Any]
 """The content of ``results.json``."""
@@ -32,24 +32,24 @@ class Cell:
 
     text: str
     kind: str = ""
-    """"noise", "ahead-1" to "ahead-4", "behind-1" ..., "same", "alarm"; empty: nothing special."""
+    """"noise", "ahead-1" to "ahead-4", "behind-1" ..., "same", "alarm"; empty: ordinary."""
     title: str = ""
-    """Said where the text alone is too short."""
+    """A tooltip, if the text alone is too short."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """Heading of a column."""
+    """The heading of a column."""
 
     heading: str
     title: str = ""
     text: bool = False
-    """Whether it holds words rather than numbers."""
+    """Whether the column holds words and not numbers."""
 
 
 @dataclass(frozen=True)
 class ReportTable:
-    """Cells under headings. The column ``head`` names the row."""
+    """Cells under headings; the column ``head`` names the row."""
 
     caption: str
     columns: list[Column]
@@ -64,30 +64,30 @@ def columns(numbers: Iterable[str], *words: str) -> list[Column]:
 
 
 def the_title(data: Data) -> str:
-    """Returns the title of a report whose writer gave it none."""
+    """Returns the default title of a report."""
     return f"Tournament: {rules_title(Rules.from_dict(data['rules']))}"
 
 
 def what_was_played(data: Data) -> list[tuple[str, str]]:
-    """Returns what was played, as terms and what they are here."""
+    """Returns the settings of the tournament, as terms and values."""
     game, count = data["episode"] == "game", len(data["entrants"])
     what = "game" if game else "deal"
     if data["challenger"] is not None:
         challenger = labels(data["entrants"])[data["challenger"]]
-        how = f"{challenger} alone against a table of copies of every other one"
+        how = f"{challenger} alone against a table of copies of each other entrant"
     elif data["design"] == "field":
-        how = "every entrant alone against a table of copies of every other one"
+        how = "every entrant alone against a table of copies of each other entrant"
     else:
         how = "mixed tables of different entrants, drawn so that all play equally often"
     said = [
         ("Rules", f"{rules_title(Rules.from_dict(data['rules']))} ({data['variant']})"),
         ("Entrants", f"{count}: {how}"),
-        ("Blocks", f"{data['blocks']:,}{_planned(data)}: one {what} each, played in every seat"),
+        ("Blocks", f"{data['blocks']:,}{_planned(data)}: each is one {what}, played in every seat"),
         ("Cards", _cards(data)),
         ("Seed", str(data["seed"])),
     ]
     if data["anchor"] is not None:
-        said.append(("Zero of the ratings", labels(data["entrants"])[data["anchor"]]))
+        said.append(("Anchor of the ratings", labels(data["entrants"])[data["anchor"]]))
     versions = ", ".join(f"{name} {number}" for name, number in sorted(data["versions"].items()))
     return [*said, ("Versions", versions)]
 
@@ -109,7 +109,7 @@ def _cards(data: Data) -> str:
 
 
 def summary(data: Data) -> str:
-    """Returns the one line of what was played."""
+    """Returns the settings of the tournament in one line."""
     return headline(data)
 
 
@@ -118,7 +118,7 @@ def verdict(data: Data) -> str:
     order, short = ranking(data), labels(data["entrants"])
     first, challenger = data["entrants"][order[0]], data["challenger"]
     found, whom = over(data, order[0]), "the others at its tables"
-    if found is None:  # the challenger: what it has over all fields together
+    if found is None:  # the challenger: its result over all fields together
         found = first["difference"], first["difference_ci95"]
     elif challenger is not None:
         whom = f"{short[challenger]}, which sat alone against it"
@@ -126,7 +126,7 @@ def verdict(data: Data) -> str:
         f"{short[order[0]]} came first, {found[0]:+.2f}{half(found[1])} {_points(data)} over {whom}"
     )
     if first["disqualified"]:
-        said += ", but was disqualified: random moves were made in its place"
+        said += ", but was disqualified: random moves replaced its answers"
     close = [each for each in data["comparisons"] if each["inside_noise"]]
     total = len(data["comparisons"])
     if not close:
@@ -135,7 +135,7 @@ def verdict(data: Data) -> str:
     noise = f"{len(close):,} of {total:,} differences {are}" if total > 1 else "The difference is"
     top = {order[0], order[1]}
     if any({each["better"], each["worse"]} == top for each in close):
-        said += f"; whether it is better than {short[order[1]]} is not settled"
+        said += f"; it is not settled whether it is better than {short[order[1]]}"
     return f"{said}. {noise} inside the noise."
 
 
@@ -150,7 +150,7 @@ def _points(data: Data) -> str:
 
 
 def warnings(data: Data) -> list[str]:
-    """Returns what a reader must know, faults first, long names shortened."""
+    """Returns the warnings for the reader, faults first, with long names shortened."""
     said = sorted(data["warnings"], key=lambda text: "fault" not in text)
     long = {name: label for name, label in labels(data["entrants"]).items() if name != label}
     for name in sorted(long, key=len, reverse=True):
@@ -159,7 +159,7 @@ def warnings(data: Data) -> list[str]:
 
 
 def half(ci95: Sequence[float] | None, digits: int = 2) -> str:
-    """Returns " ± " and half the width of an interval; nothing where there is none."""
+    """Returns " ± " and half the width of an interval; empty without an interval."""
     return "" if ci95 is None else f" ± {(ci95[1] - ci95[0]) / 2:.{digits}f}"
 
 
@@ -176,7 +176,7 @@ def standings_table(data: Data) -> ReportTable:
     ]
     found += [] if game else [wins]
     paid = any("settlement" in row for row in data["entrants"].values())
-    found += [Column("Paid", "what the settlement gave, a game")] if paid else []
+    found += [Column("Paid", "payment from the settlement, a game")] if paid else []
     found += [
         Column("Rating", "OpenSkill's Bradley-Terry, ± 2 sigma"),
         Column("Over", "tricks above the bid, a deal"),
@@ -192,14 +192,14 @@ def standings_table(data: Data) -> ReportTable:
 
 def _over_column(data: Data) -> Column:
     if data["challenger"] is None:
-        return Column("Over the others", "own points less the mean of the others at the table")
+        return Column("Over the others", "its points less the mean of the others at the table")
     challenger = labels(data["entrants"])[data["challenger"]]
     title = f"its points less those of {challenger}, which sat alone at tables of its copies"
     return Column("Over the challenger", title)
 
 
 def over_text(data: Data, name: str) -> str:
-    """Returns what an entrant has over the others, or over the challenger, in figures."""
+    """Returns an entrant's advantage over the others, or over the challenger, in figures."""
     found = over(data, name)
     return NOTHING if found is None else f"{found[0]:+.2f}{half(found[1])}"
 
@@ -234,9 +234,9 @@ def _percent_half(ci95: Sequence[float] | None) -> str:
 
 
 def matrix(data: Data) -> ReportTable:
-    """Returns who gained how much against whom; the column's entrant is named by its number."""
+    """Returns the differences of every two entrants; columns are numbered."""
     order, short = ranking(data), labels(data["entrants"])
-    over = "less the column's, at tables of both"
+    over = "less the column's, at tables with both"
     if data["design"] == "field":
         over = "alone against a table of the column's"
     largest = max((abs(pair["difference"]) for pair in data["pairs"].values()), default=0.0)
@@ -268,7 +268,7 @@ def _met(data: Data, one: str, other: str, largest: float) -> Cell:
 
 
 def comparisons(data: Data) -> ReportTable:
-    """Returns how every two entrants compare, neighbours in the standings first."""
+    """Returns the comparison of every two entrants, neighbours in the standings first."""
     short = labels(data["entrants"])
     place = {name: number for number, name in enumerate(ranking(data))}
 
@@ -282,7 +282,7 @@ def comparisons(data: Data) -> ReportTable:
         Column("Difference", _points(data)),
         Column("95\u00a0% interval"),
         Column("p (Holm)", "adjusted for the number of comparisons"),
-        Column("Blocks needed", "to settle a difference as large as this one"),
+        Column("Blocks needed", "to settle a difference of this size"),
         Column("Verdict", text=True),
     ]
     return ReportTable(
@@ -311,7 +311,7 @@ def _verdict(each: dict[str, Any]) -> Cell:
     if each["inside_noise"]:
         return Cell("inside the noise", "noise")
     if each["p_holm"] is None or each["p_holm"] >= ERROR:
-        return Cell("not settled among so many", "noise")
+        return Cell("not settled among this many", "noise")
     return Cell("settled")
 
 
@@ -328,7 +328,7 @@ MADE_BY = (
     ("seat", "Bids made by seat", "seat, in the order of bidding"),
     ("bid", "Bids made by bid", "bid"),
 )
-"""Key of the data, heading, and what the columns count."""
+"""Key of the data, heading, and label of the columns."""
 
 
 def made_by(data: Data, what: str, heading: str) -> ReportTable:
@@ -382,10 +382,10 @@ def _share(share: float | None) -> Cell:
 
 
 def times(data: Data, timings: dict[str, Any]) -> tuple[str, ReportTable]:
-    """Returns how long the play took, and how long each player took for a decision."""
+    """Returns how long the play took, and the time of each player's decisions."""
     said = (
         f"{timings['deals']:,} deals at {timings['tables']:,} tables took "
-        f"{timings['seconds']:,.1f} seconds, all processes added up: "
+        f"{timings['seconds']:,.1f} seconds, summed over all processes: "
         f"{timings['deals_per_second']:,.0f} deals a second in each."
     )
     short = labels(data["entrants"])
@@ -412,36 +412,36 @@ def _time(row: dict[str, Any]) -> list[Cell]:
 
 
 def how_to_read(data: Data) -> list[tuple[str, str]]:
-    """Returns what the words and figures mean, term by term."""
+    """Returns explanations of words and figures, term by term."""
     game, players = data["episode"] == "game", data["players"]
     one = "a whole game" if game else "one deal"
     said = [
         (
             "Block",
             f"{one[:1].upper()}{one[1:]}, with the same cards and dealer, played {players} times "
-            "so that every place of the line-up sits in every seat once. Good cards come to all, "
-            "so their luck cancels within the block. Blocks are independent of each other, the "
-            "tables of a block are not: every interval is one over blocks.",
+            "so that every place of the line-up sits in every seat once. Everybody gets the good "
+            "cards, so the luck of the cards cancels within the block. Blocks are independent of "
+            "each other, but the tables of a block are not, so every interval is over blocks.",
         ),
         ("95\u00a0% interval", _interval_words(data)),
         (
             "Inside the noise",
-            "The interval holds zero: by these blocks it is not known which of the two is better. "
-            "“Blocks needed” says about how many would settle a difference as large as the one "
-            "seen, if that is what it truly is.",
+            "The interval contains zero, so these blocks do not show which of the two is better. "
+            "“Blocks needed” estimates how many blocks would settle a difference of the size seen, "
+            "if that is its true size.",
         ),
         (
             "p (Holm)",
-            "How likely a difference so large would be between equal players, made larger for the "
-            "number of comparisons (Holm), so that all together err 5\u00a0% of the time at most "
-            "if each is believed below 0.05. The intervals are those of one comparison each.",
+            "How likely a difference this large would be between equal players, adjusted for the "
+            "number of comparisons (Holm): if each is believed below 0.05, the chance of any error "
+            "is at most 5\u00a0%. The intervals are for single comparisons.",
         ),
         _over_words(data),
     ]
     rating = (
-        "OpenSkill's Bradley-Terry from the order of the entrants in each block, ± two sigma: how "
-        "often one finishes ahead of another, a tie being half of it, not by how many points. "
-        "Its width is the model's own; trust the differences first."
+        "OpenSkill's Bradley-Terry from the order of the entrants in each block, ± two sigma. It "
+        "measures how often one finishes ahead of another, with a tie as half, and ignores the "
+        "margin in points. The width is the model's own; rely on the differences first."
     )
     if data["anchor"] is not None:
         rating += f" Zero is {labels(list(data['entrants']))[data['anchor']]}."
@@ -450,7 +450,7 @@ def how_to_read(data: Data) -> list[tuple[str, str]]:
         (
             "Fault",
             "A decision that a player failed to make (an error, an illegal move, out of time). A "
-            "random legal move was made in its place, and its points count.",
+            "random legal move replaced it, and its points count.",
         )
     )
     return said
@@ -462,22 +462,23 @@ def _over_words(data: Data) -> tuple[str, str]:
     challenger = labels(data["entrants"])[data["challenger"]]
     return (
         "Over the challenger",
-        f"{challenger} sat alone at tables of copies of each other entrant: what they had over it, "
-        "by block, which is what it had over them with the other sign. Two others never met.",
+        f"{challenger} sat alone at tables of copies of each other entrant. The figure is their "
+        "advantage over it, by block; with the other sign it is its advantage over them. Two other "
+        "entrants never met.",
     )
 
 
 def _interval_words(data: Data) -> str:
     if data["stop"] is None:
         return (
-            "Student's t over the blocks, for a number of blocks fixed beforehand. Of such "
-            "intervals 95\u00a0% hold the true mean. They would not, had one stopped when "
-            "one liked the figures."
+            "Student's t over the blocks, for a number of blocks fixed beforehand. 95\u00a0% of "
+            "these intervals contain the true mean. This would not be so if the play had stopped "
+            "when the figures looked good."
         )
     return (
         "The tournament was to stop once its differences were settled, so the intervals hold at "
-        "any time: the chance that an interval is wrong at any look at all is 5\u00a0% at most "
-        "(an asymptotic confidence sequence). They are wider than those of a fixed number."
+        "any time: the chance that an interval is wrong at any look at all is at most 5\u00a0% "
+        "(an asymptotic confidence sequence). They are wider than those for a fixed number."
     )
 
 
@@ -516,18 +517,18 @@ def _rules_call(rules: Rules) -> tuple[list[str], list[str]]:
         try:
             if Rules.preset(rules.name, rules.players) == rules:
                 return [], [f"rules={rules.name!r}", f"players={rules.players}"]
-        except RulesError:  # the variant itself cannot be played by so many
+        except RulesError:  # the variant itself does not allow this number of players
             pass
     return ["from ohhell_env.rules import Rules"], [f"rules=Rules.from_dict({rules.to_dict()!r})"]
 
 
 def repeat_note(data: Data) -> str:
-    """Returns what must be known to play the tournament again."""
+    """Returns the conditions for playing the tournament again."""
     said = (
-        "Entrants stand under their names; where a player was handed over as an object or under "
-        "another name, write the pair (name, player). With the versions above the same call gives "
-        "the same figures, if the players answer the same question alike."
+        "Entrants are listed by name. For a player passed as an object or under another name, "
+        "write the pair (name, player). With the versions above, the same call gives the same "
+        "figures, if the players answer the same question in the same way."
     )
     if data["stop"] is not None:
-        said += " Where it may stop depends on the argument “unit”, which must be the same too."
+        said += " The argument “unit” must be the same too, because it decides where play may stop."
     return said

@@ -1,4 +1,4 @@
-"""A recorded game as a page shows it: who held what, what was bid, every trick, the points."""
+"""A recorded game for a page: hands, bids, every trick, and points."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SeatView:
     seat: int
     name: str
     role: str
-    """"dealer", "eldest" or nothing."""
+    """"dealer", "eldest" or empty."""
     hand: list[CardFace]
     bid: int | None
     won: int
@@ -58,7 +58,7 @@ def deal_views(record: Record, names: list[str]) -> list[DealView]:
         names: Names by seat.
 
     Raises:
-        NotationError: The record is no game by its rules.
+        NotationError: The record is not a game by its rules.
     """
     checked = check(record)
     pack = Rules.from_dict(record["rules"]).pack

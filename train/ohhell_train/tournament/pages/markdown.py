@@ -1,4 +1,4 @@
-"""The report as Markdown, as GitHub shows it: the same as the page, without plots."""
+"""The report as Markdown for GitHub: the same as the page, without plots."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def markdown_page(
     Args:
         data: The content of ``results.json``.
         samples: Sample games, see ``sample_games``.
-        timings: The content of ``timings.json``; None: no section "Times".
-        title: Title of the report; None: made from the rules.
+        timings: The content of ``timings.json``; None leaves out the section "Times".
+        title: Title of the report; None makes one from the rules.
     """
     parts = [
         f"# {escaped(title or content.the_title(data))}",
@@ -35,7 +35,7 @@ def markdown_page(
         *_warnings(data),
         "## Standings",
         _table(content.standings_table(data)),
-        "## Who against whom",
+        "## Head to head",
         _table(content.matrix(data)),
         "## Comparisons",
         _table(content.comparisons(data)),
@@ -51,13 +51,13 @@ def markdown_page(
 
 
 def escaped(text: str) -> str:
-    """Returns a text in which nothing means anything to Markdown or HTML, wherever it stands."""
+    """Returns a text with all of Markdown's and HTML's special characters escaped."""
     text = re.sub(r":(?=\S)|(?<=www)\.", r"\\\g<0>", _plain(text))  # emoji and addresses
     return re.sub(r"^([0-9]*)([-+=.)])", r"\1\\\2", text)  # lists and underlined headings
 
 
 def _plain(text: str) -> str:
-    """Returns a number, or a sentence of ours: signs and colons can stay as they are."""
+    """Returns a number or one of our sentences, in which signs and colons can stay."""
     return re.sub(r"([\\`*_{}\[\]#|~$<>&@])", r"\\\1", re.sub(r"\s", " ", text))
 
 
@@ -78,7 +78,7 @@ def _cell(text: str, is_text: bool) -> str:
 def _warnings(data: Data) -> Iterator[str]:
     said = content.warnings(data)
     if said:
-        yield "## Beware"
+        yield "## Warnings"
         yield "\n".join(f"- {escaped(text)}" for text in said)
 
 
@@ -111,6 +111,6 @@ def _rules(data: Data) -> Iterator[str]:
 def _reading(data: Data) -> Iterator[str]:
     yield "## How to read this"
     yield "\n".join(f"- **{term}**: {_plain(said)}" for term, said in content.how_to_read(data))
-    yield "## Playing it again"
+    yield "## Play it again"
     yield f"```python\n{content.command(data)}```"
     yield _plain(content.repeat_note(data))

@@ -1,4 +1,4 @@
-"""The report as one HTML file, which needs nothing but itself."""
+"""The report as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from ohhell_train.tournament.pages.samples import Sample
 
 OPEN_COMPARISONS = 40
 OPEN_WARNINGS = 8
-"""Shown at once; the rest must be opened."""
+"""Warnings shown at once; the rest must be opened."""
 _WIDE = 12
-"""Entrants up to which the columns of the matrix have names."""
+"""The most entrants with names on the matrix's columns."""
 _PLOT_NAME = 19
-"""Letters of a name beside a plot."""
+"""The most characters of a name next to a plot."""
 
 
 @dataclass(frozen=True)
 class _Figure:
-    """A plot and its figures as a table."""
+    """A plot, with its figures as a table."""
 
     title: str
     svg: str
     note: str
     table: ReportTable
     legend: list[tuple[str, str]] = field(default_factory=list)
-    """Pieces of line, and whose they are."""
+    """Pieces of line, each with its entrant."""
     keys: bool = False
-    """Whether the legend is that of the parts of bars."""
+    """Whether the legend is for the parts of bars."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ def html_page(
     Args:
         data: The content of ``results.json``.
         samples: Sample games, see ``sample_games``.
-        timings: The content of ``timings.json``; None: no section "Times".
-        title: Title of the page; None: made from the rules.
+        timings: The content of ``timings.json``; None leaves out the section "Times".
+        title: Title of the page; None makes one from the rules.
     """
     compared, warnings = content.comparisons(data), content.warnings(data)
     return _template().render(
@@ -103,7 +103,7 @@ def _part(table: ReportTable, start: int, end: int | None) -> ReportTable:
 
 
 def _matrix(data: Data) -> ReportTable:
-    """Returns the matrix with the names of its columns where there is room for them."""
+    """Returns the matrix, with names on its columns if there is room."""
     table = content.matrix(data)
     if len(data["entrants"]) > _WIDE:
         return table
@@ -145,7 +145,7 @@ def _figures(data: Data) -> list[_Figure]:
     return found
 
 
-_TABLE = "The table below the plot has the figures."
+_TABLE = "The figures are in the table below the plot."
 
 
 def _curves(data: Data, what: str, heading: str, axis: str) -> _Figure:
@@ -163,7 +163,7 @@ def _curves(data: Data, what: str, heading: str, axis: str) -> _Figure:
     few = any(point.cases < FEW for points in lines for point in points)
     notes = [f"Hollow: fewer than {FEW} deals."] if few else []
     if len(data["entrants"]) > len(names):
-        notes.append(f"The first {len(names)} of the standings; the table has all.")
+        notes.append(f"Only the first {len(names)} of the standings; the table has all.")
     short = content.labels(data["entrants"])
     legend = [(plots.swatch(n), f"{n + 1} {short[name]}") for n, name in enumerate(names)]
     return _Figure(heading, svg, " ".join(notes), content.made_by(data, what, heading), legend)

@@ -1,4 +1,4 @@
-"""Plots of a report: SVG text to be put into a page, whose style sheet gives the colours.
+"""Plots of a report: SVG for a page whose style sheet sets the colours.
 
 Matplotlib draws in colours that stand for variables of the page (``--ink``, ``--series-1`` ...), so
 that one drawing serves light and dark. Names of entrants never pass through Matplotlib, which would
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SERIES = 10
-"""Lines in one plot at most, for no more can be told apart."""
+"""The most lines in one plot, because more would look too similar."""
 
 _INK, _SOFT, _GRID, _PAPER = "#010101", "#020202", "#030303", "#040404"
 _LINES = [f"#0505{number:02x}" for number in range(SERIES)]
@@ -67,13 +67,13 @@ _SETTINGS: dict[Any, Any] = {
 
 
 def forest(key: str, label: str, rows: Sequence[Row], axis: str) -> str:
-    """Returns values with their intervals, one line each, from the top.
+    """Returns values with their intervals, one row each, from the top.
 
     Args:
         key: Short name of the plot, for its ids.
-        label: What it shows, for those who cannot see it.
+        label: Description for readers who cannot see it.
         rows: The values.
-        axis: Heading of the axis.
+        axis: Label of the axis.
     """
 
     def draw(figure: Figure) -> None:
@@ -85,11 +85,11 @@ def forest(key: str, label: str, rows: Sequence[Row], axis: str) -> str:
 
 
 def off_by_bars(key: str, label: str, rows: Sequence[tuple[str, Sequence[float]]]) -> str:
-    """Returns one bar for each entrant, divided by how far it was from its bids.
+    """Returns one bar for each entrant, divided by tricks won less bid.
 
     Args:
         key: Short name of the plot.
-        label: What it shows.
+        label: Description for readers who cannot see it.
         rows: Names, and the shares of `OFF_BY`.
     """
 
@@ -113,10 +113,10 @@ def curves(
 
     Args:
         key: Short name of the plot.
-        label: What it shows.
-        lines: The points of each line, `SERIES` lines at most.
-        axis: Heading of the axis.
-        ticks: Names of places on the axis; None: whole numbers.
+        label: Description for readers who cannot see it.
+        lines: The points of each line, at most `SERIES` lines.
+        axis: Label of the axis.
+        ticks: Names of places on the axis; None shows whole numbers.
     """
 
     def draw(figure: Figure) -> None:
@@ -142,7 +142,7 @@ def curves(
 
 
 def swatch(number: int) -> str:
-    """Returns a piece of the line of an entrant, for a legend; numbers count from 0."""
+    """Returns a piece of an entrant's line, for a legend; numbers count from 0."""
     dash = _DASHES[number % len(_DASHES)]
     pattern = "" if dash == "-" else " ".join(f"{2 * length:g}" for length in dash[1])
     return (
@@ -153,7 +153,7 @@ def swatch(number: int) -> str:
 
 
 def _number_ends(axes: Axes, lines: Sequence[Sequence[Point]]) -> None:
-    """Writes the number of each line beside its last point, apart from each other."""
+    """Writes the number of each line next to its last point, without overlaps."""
     apart = 0.052
     ends = sorted((line[-1].y, number) for number, line in enumerate(lines) if line)
     heights: list[float] = []
@@ -182,7 +182,7 @@ def _rows_height(rows: int) -> float:
 
 
 def _rows_axes(figure: Figure, rows: int, left: float, right: float) -> Axes:
-    """Returns axes with one line for each name, the names on their left."""
+    """Returns axes with one row for each name, with the names on the left."""
     height = _rows_height(rows)
     axes = figure.add_axes((left, 0.5 / height, right - left, rows * _ROW / height))
     lay_out_rows(axes, [f"@@{place}@@" for place in range(rows)], _INK)
@@ -195,9 +195,10 @@ def _rows_axes(figure: Figure, rows: int, left: float, right: float) -> Axes:
 def _drawn(
     key: str, label: str, height: float, draw: Callable[[Figure], None], names: Sequence[str]
 ) -> str:
-    """Returns the drawing of a figure; the size of its text is that of the page where it fits.
+    """Returns the drawing of a figure; its text has the size of the page's text, if it fits.
 
-    Without Matplotlib, a sentence: a tournament is worth its report, and every plot has its table.
+    Without Matplotlib it returns a sentence, because a report is useful without plots, and every
+    plot has its table.
     """
     try:
         from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -217,7 +218,7 @@ def _drawn(
 
 @contextmanager
 def _settings(key: str) -> Iterator[None]:
-    """Draws with the settings of this module, whatever the user's are, which are put back."""
+    """Draws with this module's settings, and restores the user's afterwards."""
     import matplotlib
 
     with matplotlib.rc_context():
@@ -228,7 +229,7 @@ def _settings(key: str) -> Iterator[None]:
 
 
 def _inline(text: str, key: str, label: str, height: float, names: Sequence[str]) -> str:
-    """Returns a drawing as an element of a page: no head, own ids, the page's colours and font."""
+    """Returns a drawing as an element of a page: no head, unique ids, page colours and font."""
     body = text[text.index("<svg") :].partition(">")[2]
     body = re.sub(r"<style.*?</style>|<metadata.*?</metadata>|<!--.*?-->", "", body, flags=re.S)
     body = re.sub(r'<g id="[^"]*"', "<g", body)

@@ -1,8 +1,8 @@
-"""Tables of a tournament that are worth looking at, chosen by rule.
+"""Instructive tables of a tournament, chosen by rules.
 
-A block plays the same cards in every seat, so that the luck of the cards cancels in its mean: the
-leader is looked at where it gained most over the second, where it lost most, and where it gained as
-much as usual. Of each such block the table that shows it most is taken.
+A block plays the same cards in every seat, so the luck of the cards cancels in its mean. The sample
+blocks are those in which the leader gained most over the second, lost most, and gained the median.
+From each block comes the table that shows this best.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from ohhell_train.tournament.pages.content import labels, ranking
 from ohhell_train.tournament.tables import Blocks, replay_table
 
 MOST = 4
-"""Sample tables there are rules for."""
+"""The number of rules for sample tables."""
 _DECIMALS = 9
-"""Gains that agree so far are equal."""
+"""Gains that agree to this many decimals are equal."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ class Sample:
     """Short name for a file."""
     title: str
     caption: str
-    """Which table it is, and by which rule it was chosen."""
+    """The table, and the rule that chose it."""
     seating: list[str]
     """Names by seat."""
     record: Record | None
-    """The game; None where playing it again did not give the same game."""
+    """The game; None if playing it again did not give the same game."""
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,14 @@ class _Choice:
 def sample_games(results: Results, count: int = MOST) -> list[Sample]:
     """Returns instructive tables of a tournament, the same for equal results.
 
-    Of the blocks in which the first of the standings (the leader) met the second (or the next one
-    that it met, and that did not come out equal in every block): the largest gain of the leader,
-    the largest loss, and the median; then, of the tables of these blocks, the one at which bids and
-    tricks were furthest apart. Of equals the first is taken; a table is shown once.
+    Among the blocks in which the leader of the standings met the second (or the next one that it
+    met and did not tie in every block), these are the largest gain of the leader, the largest loss,
+    and the median. The fourth is the table of these blocks at which bids and tricks were furthest
+    apart. The first of equals is taken, and no table is shown twice.
 
     Args:
-        results: The tournament. Its entrants are asked again; their counts stay as they are.
-        count: Tables at most; there are rules for `MOST`.
+        results: The tournament. Its entrants are asked again; their counts do not change.
+        count: The most tables; there are rules for `MOST`.
     """
     order = [results.names.index(name) for name in ranking(results.to_dict())]
     leader, second, blocks, gains = _rivals(results, order)
@@ -92,15 +92,15 @@ def _rivals(results: Results, order: list[int]) -> tuple[int, int, Blocks, Float
 
 
 def _could_meet(results: Results, leader: int, second: int) -> bool:
-    """Returns whether two can sit at one table; beside a challenger the others never do."""
+    """Returns whether two can sit at one table; with a challenger, two others never do."""
     either = {(leader, second), (second, leader)}
     return not results.alone or not either.isdisjoint(results.outcomes)
 
 
 def _meetings(results: Results, leader: int, second: int) -> Blocks:
-    """Returns the blocks in which the two met; all of the leader's where they never did.
+    """Returns the blocks in which the two met, or all of the leader's if they never did.
 
-    In a field the leader sits alone, but where only the other one does, as its challenger.
+    In a field the leader sits alone, unless only the other one does, as its challenger.
     """
     if results.alone:
         met: Pairing = (leader, second)
@@ -112,9 +112,9 @@ def _meetings(results: Results, leader: int, second: int) -> Blocks:
 
 
 def _gains(blocks: Blocks, leader: int, second: int) -> Floats:
-    """Returns the leader's points less the second's, (blocks, rotations), means of their seats.
+    """Returns the leader's points less the second's, (blocks, rotations), as means of their seats.
 
-    Where the second did not sit at a table, less the mean of the others.
+    At a table without the second, it is less the mean of the others.
     """
     scores = by_line(blocks["scores"]).astype(np.float64)
     mine = blocks["lineup"] == leader
@@ -135,14 +135,14 @@ def _choices(blocks: Blocks, gains: Floats, leader: str, second: str) -> Iterato
     yield _Choice(
         "largest-gain",
         "The largest gain",
-        f"{among}, the one in which {leader} gained most; the table of it with the largest gain",
+        f"{among}, the one in which {leader} gained most; its table with the largest gain",
         best,
         int(gains[best].argmax()),
     )
     yield _Choice(
         "largest-loss",
         "The largest loss",
-        f"{among}, the one in which {leader} lost most, or gained least; the table of it with the "
+        f"{among}, the one in which {leader} lost most, or gained least; its table with the "
         "largest loss",
         worst,
         int(gains[worst].argmin()),
@@ -151,7 +151,7 @@ def _choices(blocks: Blocks, gains: Floats, leader: str, second: str) -> Iterato
     yield _Choice(
         "median",
         "An ordinary block",
-        f"{among}, the one with the median gain; the table of it that is nearest to its mean",
+        f"{among}, the one with the median gain; its table nearest to its mean",
         usual,
         int(near.argmin()),
     )
@@ -177,7 +177,7 @@ def _sample(results: Results, blocks: Blocks, gains: Floats, choice: _Choice) ->
     record, problem = _played_again(results, lineup, number, rotation)
     if record is not None and not _same(record, row, rotation):
         record = None
-        problem = f"came out otherwise: {_reason(results, lineup)}"
+        problem = f"came out differently: {_reason(results, lineup)}"
     if record is None:
         caption = f"{caption} It cannot be shown: played again, it {problem}."
     seating = [results.names[place] for place in np.roll(lineup, rotation)]
@@ -185,11 +185,11 @@ def _sample(results: Results, blocks: Blocks, gains: Floats, choice: _Choice) ->
 
 
 def _reason(results: Results, lineup: list[int]) -> str:
-    """Returns why a table may come out otherwise when it is played again."""
+    """Returns why a table may come out differently when it is played again."""
     out = [results.entrants[place] for place in sorted(set(lineup))]
     if any(entrant.was_disqualified for entrant in out):
-        return "a player was disqualified on the way"
-    return "a player answers by the clock, or keeps something in mind"
+        return "a player was disqualified during play"
+    return "a player depends on the clock, or on earlier decisions"
 
 
 def _signed(value: float, digits: int) -> str:
@@ -199,7 +199,7 @@ def _signed(value: float, digits: int) -> str:
 def _played_again(
     results: Results, lineup: list[int], block: int, rotation: int
 ) -> tuple[Record | None, str]:
-    """Returns the record of a table, or None and why there is none; no entrant's counts change."""
+    """Returns the record of a table, or None and the reason; no entrant's counts change."""
     fresh = {"faults": 0, "first_fault": "", "decisions": 0, "seconds": 0.0}
     sitting = [dataclasses.replace(entrant, **fresh) for entrant in results.entrants]
     try:
@@ -212,7 +212,7 @@ def _played_again(
 
 
 def _same(record: Record, row: Any, rotation: int) -> bool:
-    """Whether a record tells what was kept of a table."""
+    """Returns whether a record agrees with the stored table."""
     deals, kept = record["deals"], int((row["hand_sizes"][rotation] > 0).sum())
     if len(deals) != kept or record["scores"] != row["scores"][rotation].tolist():
         return False

@@ -14,12 +14,12 @@ from ohhell_train.tournament.analysis.results import Results
 
 _PAIRS = 30
 _WARNINGS = 10
-_NAME = 20  # columns for a name: figures are not cut
+_NAME = 20  # columns for a name, so that figures are not cut
 """Pairs and warnings shown at most; the files have them all."""
 
 
 def print_report(results: Results, console: Console | None = None) -> None:
-    """Prints standings and differences, each with its 95 % interval, and what to beware of."""
+    """Prints standings and differences, each with its 95 % interval, and warnings."""
     console = console or Console()
     data = results.to_dict()
     say = _Say(console)
@@ -29,7 +29,7 @@ def print_report(results: Results, console: Console | None = None) -> None:
         console.print(table)
     for entrant in results.entrants:
         if entrant.faults:
-            out = "; disqualified, not asked any more" if entrant.was_disqualified else ""
+            out = "; disqualified and not asked again" if entrant.was_disqualified else ""
             out = "; given up for the rest of the tournament" if entrant.given_up else out
             say(
                 f"{entrant.name}: {entrant.faults} faults, each replaced by a random legal move"
@@ -44,13 +44,13 @@ def print_report(results: Results, console: Console | None = None) -> None:
 
 
 LONGEST_NAME = 32
-"""Longer names are shortened in reports, but for the standings there, which have them whole."""
+"""The longest name in reports, except in their standings, which have full names."""
 
 
 def labels(names: Iterable[str], longest: int = LONGEST_NAME) -> dict[str, str]:
-    """Returns for each name one that is short enough for a table, different for each.
+    """Returns for each name a unique one that is short enough for a table.
 
-    The order of the names plays no part. A path keeps its last parts, which tell it from others.
+    The order of the names does not matter. A path keeps its last parts, which distinguish it.
 
     >>> labels(["random", "/home/ann/runs/quick-oh_hell/best"], 20)
     {'/home/ann/runs/quick-oh_hell/best': '…/quick-oh_hell/best', 'random': 'random'}
@@ -71,7 +71,7 @@ def labels(names: Iterable[str], longest: int = LONGEST_NAME) -> dict[str, str]:
 
 
 def _last_parts(path: str, longest: int) -> str:
-    """Returns as many of the last parts of a path as there is room for; "" where none fits."""
+    """Returns as many last parts of a path as fit, or "" if none fits."""
     parts = path.split("/")
     ends = (f"…/{'/'.join(parts[first:])}" for first in range(1, len(parts)))
     return next((end for end in ends if len(end) <= longest), "")
@@ -88,7 +88,7 @@ class _Say:
 
 
 def headline(data: dict[str, Any]) -> str:
-    """Returns what was played, in one line, from the content of ``results.json``."""
+    """Returns the settings of a tournament in one line, from the content of ``results.json``."""
     size, game = data["hand_size"], data["episode"] == "game"
     cards = "whole games" if game else "hand sizes of the schedule"
     cards = cards if size is None else f"{size} card{'s' if size > 1 else ''}"
@@ -105,14 +105,14 @@ def headline(data: dict[str, Any]) -> str:
 
 
 Ends = tuple[float, float] | None
-"""Of a 95 % interval; None where there is none."""
+"""The ends of a 95 % interval; None without one."""
 
 
 def over(data: dict[str, Any], name: str) -> tuple[float, Ends] | None:
-    """Returns what an entrant is ranked by, with its interval: what it has over the others.
+    """Returns the figure that ranks an entrant, with its interval: its advantage over the others.
 
-    With a challenger that is what it has over the challenger, which sat alone against it: the mean
-    of the others at its table would be made of its own copies, too. None: the challenger itself.
+    With a challenger it is the advantage over the challenger, which sat alone against it, because
+    the others at its table include its own copies. None: the challenger itself.
     """
     found, key, sign = _ranked_by(data, name)
     if found is None:
@@ -123,7 +123,7 @@ def over(data: dict[str, Any], name: str) -> tuple[float, Ends] | None:
 
 
 def _ranked_by(data: dict[str, Any], name: str) -> tuple[dict[str, Any] | None, str, int]:
-    """Returns where the difference of `over` stands, the key of its interval, and its sign."""
+    """Returns the row with the difference of `over`, the key of its interval, and its sign."""
     challenger = data["challenger"]
     if challenger is None:
         return data["entrants"][name], "difference_ci95", 1
@@ -188,7 +188,7 @@ def _standings(data: dict[str, Any]) -> tuple[str, Table]:
 
 
 def rating_text(rating: dict[str, float | None] | None) -> str:
-    """Returns a rating: skill over the anchor if there is one, else mu, with twice its sigma."""
+    """Returns a rating with twice its sigma: skill over the anchor if there is one, else mu."""
     if rating is None:
         return "-"
     if rating["above_anchor"] is None:
