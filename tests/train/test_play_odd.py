@@ -24,7 +24,7 @@ from ohhell_env.records.replay import replay
 from ohhell_train.play import panels
 from ohhell_train.play.app import PlayApp
 from ohhell_train.play.match import Match
-from ohhell_train.play.names import names_by_seat
+from ohhell_train.play.names import PEOPLE, names_by_seat
 from ohhell_train.play.others import Others, PlayerError
 from ohhell_train.play.screens import SheetScreen, TextScreen
 from tests.helpers import house
@@ -39,6 +39,43 @@ def test_names_with_numbers_stay_apart() -> None:
     rules = Rules.preset("oh_hell", 3)
     assert called(rules, 0, ["x=random"], ["x 1"]) == ["x 1", "x 2", "x 3"]
     assert called(rules, 0, ["x"], ["a", "a", "a 1"]) == ["a 2", "a 3", "a 1"]
+
+
+def test_seats_without_a_name_get_names_of_people() -> None:
+    for players in range(2, 9):
+        rules = Rules.preset("oh_hell", players)
+        for seat in range(players):
+            names = called(rules, seat, ["heuristic"], [])
+            clockwise = [*names[seat:], *names[:seat]]
+            assert clockwise == ["You", *PEOPLE[: players - 1]]
+    rules = Rules.preset("oh_hell", 4)
+    assert called(rules, 1, ["a", "b", "a"], []) == ["Mei", "You", "Ida", "Omar"]
+    assert called(rules, 0, ["bob=a", "b", "a"], ["Ann"]) == ["Ann", "bob", "Ida", "Omar"]
+    assert called(rules, 0, ["mine=a"], []) == ["You", "mine 1", "mine 2", "mine 3"]
+    assert called(rules, 0, ["x"], ["ida"]) == ["ida", "Omar", "Mei", "Luca"]
+    assert called(rules, 0, ["Omar=x", "y", "MEI=z"], []) == ["You", "Omar", "Ida", "MEI"]
+    with pytest.raises(RulesError, match="or 4 names, one for each seat; got 2"):
+        called(rules, 0, ["x"], ["A", "B"])
+
+
+def test_names_of_people_fit_every_terminal_and_table() -> None:
+    assert len({name[0] for name in PEOPLE}) == len(PEOPLE) >= 9
+    assert all(name.isascii() and name.isalpha() and len(name) <= 5 for name in PEOPLE)
+
+
+def test_a_seat_is_shown_with_its_player() -> None:
+    given = ["heuristic", "bob=search:worlds=4", ("cy", Closes())]
+    seated = names_by_seat(Rules.preset("oh_hell", 4), 0, given, ["Ann"])
+    labels = ["Ann", "Ida (heuristic)", "bob (search:worlds=4)", "cy (Closes)"]
+    assert [each.label for each in seated] == labels
+    assert [each.recorded for each in seated] == ["Ann", "Ida (heuristic)", "bob", "cy"]
+
+
+def test_names_that_are_alike_when_cut_stay_apart() -> None:
+    names = ["a very long name 1", "a very short name 1", "Ann"]
+    cut = panels.cut(names, 11)
+    assert cut == ["a v…ame 1 0", "a v…ame 1 1", "Ann"]
+    assert all(cell_len(name) <= 11 for name in cut)
 
 
 def test_nobody_else_is_called_you() -> None:

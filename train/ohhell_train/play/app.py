@@ -37,6 +37,10 @@ from ohhell_train.play.screens import AGAIN, DealScreen, EndScreen, SheetScreen,
 from ohhell_train.play.session import Session
 
 
+_NARROW = 72
+"""Columns of a terminal in which the keys stand closer together."""
+
+
 @dataclass
 class Answered(Message):
     """A player has answered, or failed."""
@@ -91,6 +95,7 @@ class PlayApp(App[None]):
             "q": self._leave,
         }
         self._advising = self._preparing = False
+        self._written: list[str] = []
         self._start()
 
     def _start(self) -> None:
@@ -100,7 +105,6 @@ class PlayApp(App[None]):
         self._failure = self._warning = ""
         self._leaving = False
         self._deals_shown = 0
-        self._written: list[str] = []
 
     @property
     def match(self) -> Match:
@@ -151,7 +155,9 @@ class PlayApp(App[None]):
 
     def on_resize(self) -> None:
         """Shows the table again: its columns depend on the width."""
-        if self.screen_stack[0].query("#seats"):
+        table = self.screen_stack[0]
+        if table.query("#seats"):
+            table.query_one(Footer).compact = self.size.width < _NARROW
             self._show()
 
     def _message(self) -> str:
@@ -169,7 +175,7 @@ class PlayApp(App[None]):
 
     def _write_log(self, log: RichLog) -> None:
         lines = self.match.events
-        if lines[: len(self._written)] != self._written:  # moves were taken back
+        if lines[: len(self._written)] != self._written:  # after an undo, or in another game
             log.clear()
             self._written = []
         for line in lines[len(self._written) :]:

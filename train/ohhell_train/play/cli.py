@@ -54,7 +54,10 @@ def play(
     ] = "oh_hell",
     players: Annotated[
         int | None,
-        typer.Option(help="Number of players, 2 to 8. Default: you and the named players."),
+        typer.Option(
+            help="Number of players, 2 to 8. Default: you and all players of --against; that of the "
+            "rules if there is only one."
+        ),
     ] = None,
     changes: Annotated[
         list[str] | None,

@@ -10,7 +10,7 @@ MEANINGS = {
     "x": "ask again",
     "n": "play again",
     "t": "last trick",
-    "s": "score sheet",
+    "s": "scores",
     "r": "rules",
     "q": "quit",
 }

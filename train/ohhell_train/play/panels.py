@@ -21,6 +21,8 @@ _NAME = 13
 """Widest name in the table, in terminal columns."""
 _LABEL = 34
 """Widest name with its player."""
+_PLAYER = 8
+"""Narrowest piece of a player that is worth showing."""
 _BESIDE = 52
 """Columns of the upper part at most, without the names: numbers, roles, the trick, padding."""
 _SUIT_STYLES = ("$text-success", "$text-primary", "$text-error", "$text-warning")
@@ -67,7 +69,8 @@ def _beside(name: str, player: str, column: int) -> str:
     """Returns the player beside a name, padded to the end of the column; cut if it is too long."""
     room = column - cell_len(name)
     most = room - len(" ()")
-    text = f" ({short(player, most)})" if player and most >= min(cell_len(player), 5) else ""
+    enough = player and most >= min(cell_len(player), _PLAYER)
+    text = f" ({short(player, most)})" if enough else ""
     return set_cell_size(text, room)
 
 

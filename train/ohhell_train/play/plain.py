@@ -50,7 +50,7 @@ class PlainGame:
         self._actions: dict[str, Callable[[], None]] = {
             "h": self._hint,
             "u": self._undo,
-            "x": lambda: None,  # any pass through the loop asks again
+            "x": self._ask_again,
             "n": self._play_again,
             "v": self._table,
             "t": self._last_trick,
@@ -81,7 +81,8 @@ class PlainGame:
 
     def _advance(self) -> None:
         """Lets the other seats move until it is the person's turn, or one of them fails."""
-        self._failed = False
+        if self._failed:  # only x asks again
+            return
         try:
             self.match.advance()
         except PlayerError as error:
@@ -136,7 +137,9 @@ class PlainGame:
         elif key in MEANINGS:
             outside_practice = key == "u" and not self.match.practice
             self._write(_NO_PRACTICE if outside_practice else _WHY_NOT[key])
-        elif word or not self._failed:  # an empty line asks again, too
+        elif self._failed and not word:
+            self._ask_again()
+        else:
             self._choose(word)
 
     def _choose(self, word: str) -> None:
@@ -171,8 +174,12 @@ class PlainGame:
             self._write(f"Hint from {self.match.adviser}: {advice.words}")
             self._write(advice.numbers)
 
+    def _ask_again(self) -> None:
+        self._failed = False
+
     def _undo(self) -> None:
         if self.match.undo():
+            self._failed = False
             self._printed = len(self.match.events)
             self._write("Back at your last decision.")
 
