@@ -36,7 +36,6 @@ from ohhell_train.play.others import PlayerError, Question
 from ohhell_train.play.screens import AGAIN, DealScreen, EndScreen, SheetScreen, TextScreen
 from ohhell_train.play.session import Session
 
-
 _NARROW = 72
 """Columns of a terminal in which the keys stand closer together."""
 
@@ -186,11 +185,12 @@ class PlayApp(App[None]):
         """Returns whether a key works now; the footer leaves out those that do not."""
         if action != "press":
             return True
+        key = str(parameters[0])
         if self._preparing:
-            return parameters[0] in "tsrq"
-        if self._advising and parameters[0] == "h":
+            return key in "tsrq" and key in working_keys(self.match, failed=False)
+        if self._advising and key == "h":
             return False
-        return parameters[0] in working_keys(self.match, bool(self._failure))
+        return key in working_keys(self.match, bool(self._failure))
 
     # ------------------------------------------------------------------ the game goes on
 

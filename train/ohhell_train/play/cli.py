@@ -55,8 +55,8 @@ def play(
     players: Annotated[
         int | None,
         typer.Option(
-            help="Number of players, 2 to 8. Default: you and all players of --against; that of the "
-            "rules if there is only one."
+            help="Number of players, 2 to 8. Default: you and all players of --against; if there "
+            "is only one, as in the rules."
         ),
     ] = None,
     changes: Annotated[
