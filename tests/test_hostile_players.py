@@ -196,12 +196,14 @@ def by_distillation(player: Player, watched: Watched) -> Trace:
 def by_play(player: Player, watched: Watched) -> Trace:
     from ohhell_env import Game
     from ohhell_train.play.match import Match
+    from ohhell_train.play.names import Seated
     from ohhell_train.play.others import Others
 
     game = Game(RULES, seed=4, episode="deal", hand_size=4)
     watched.games = game.state
     others = Others([player, "tests.hostile:Polite"], RULES, seat=0, hand_size=4)
-    match = Match(game, 0, others, ["you", "hostile", "polite"])
+    seated = [Seated(name, "", True) for name in ("you", "hostile", "polite")]
+    match = Match(game, 0, others, seated)
     for _ in range(2):
         question = match.question()
         if question is not None:

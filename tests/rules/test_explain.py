@@ -23,7 +23,7 @@ from ohhell_env.rules.explain import explain, explain_sections
 from ohhell_env.rules.phrases import compact, made_words, missed_words
 from ohhell_env.rules.schedule import TrumpSource, deal_plans, hand_sizes, num_deals, points
 from ohhell_env.rules.variants import VARIANTS
-from ohhell_train.play.sight import observe
+from ohhell_train.play.view import observe
 
 ROOT = Path(__file__).parents[2]
 

@@ -23,36 +23,77 @@ from ohhell_env.records.record import load_record
 from ohhell_env.records.replay import replay
 from ohhell_train.play import panels
 from ohhell_train.play.app import PlayApp
-from ohhell_train.play.cli import names_by_seat
 from ohhell_train.play.match import Match
+from ohhell_train.play.names import PEOPLE, names_by_seat
 from ohhell_train.play.others import Others, PlayerError
 from ohhell_train.play.screens import SheetScreen, TextScreen
 from tests.helpers import house
-from tests.train.test_play_app import drive, legal, press, shown, table, until
+from tests.train.test_play_app import drive, legal, only, press, shown, table, until
+
+
+def called(rules: Rules, seat: int, against: list[str], names: list[str]) -> list[str]:
+    return [each.name for each in names_by_seat(rules, seat, against, names)]
 
 
 def test_names_with_numbers_stay_apart() -> None:
     rules = Rules.preset("oh_hell", 3)
-    called = names_by_seat(rules, 0, ["random"], ["random 1"])
-    assert called == ["random 1", "random 2", "random 3"]
-    called = names_by_seat(rules, 0, ["x"], ["a", "a", "a 1"])
-    assert called == ["a 2", "a 3", "a 1"]
+    assert called(rules, 0, ["x=random"], ["x 1"]) == ["x 1", "x 2", "x 3"]
+    assert called(rules, 0, ["x"], ["a", "a", "a 1"]) == ["a 2", "a 3", "a 1"]
+
+
+def test_seats_without_a_name_get_names_of_people() -> None:
+    for players in range(2, 9):
+        rules = Rules.preset("oh_hell", players)
+        for seat in range(players):
+            names = called(rules, seat, ["heuristic"], [])
+            clockwise = [*names[seat:], *names[:seat]]
+            assert clockwise == ["You", *PEOPLE[: players - 1]]
+    rules = Rules.preset("oh_hell", 4)
+    assert called(rules, 1, ["a", "b", "a"], []) == ["Mei", "You", "Ida", "Omar"]
+    assert called(rules, 0, ["bob=a", "b", "a"], ["Ann"]) == ["Ann", "bob", "Ida", "Omar"]
+    assert called(rules, 0, ["mine=a"], []) == ["You", "mine 1", "mine 2", "mine 3"]
+    assert called(rules, 0, ["x"], ["ida"]) == ["ida", "Omar", "Mei", "Luca"]
+    assert called(rules, 0, ["Omar=x", "y", "MEI=z"], []) == ["You", "Omar", "Ida", "MEI"]
+    with pytest.raises(RulesError, match="or 4 names, one for each seat; got 2"):
+        called(rules, 0, ["x"], ["A", "B"])
+
+
+def test_names_of_people_fit_every_terminal_and_table() -> None:
+    assert len({name[0] for name in PEOPLE}) == len(PEOPLE) >= 9
+    assert all(name.isascii() and name.isalpha() and len(name) <= 5 for name in PEOPLE)
+
+
+def test_a_seat_is_shown_with_its_player() -> None:
+    given = ["heuristic", "bob=search:worlds=4", ("cy", Closes())]
+    seated = names_by_seat(Rules.preset("oh_hell", 4), 0, given, ["Ann"])
+    labels = ["Ann", "Ida (heuristic)", "bob (search:worlds=4)", "cy (Closes)"]
+    assert [each.label for each in seated] == labels
+    assert [each.recorded for each in seated] == ["Ann", "Ida (heuristic)", "bob", "cy"]
+
+
+def test_names_that_are_alike_when_cut_stay_apart() -> None:
+    names = ["a very long name 1", "a very short name 1", "Ann"]
+    cut = panels.cut(names, 11)
+    assert cut == ["a v…ame 1 0", "a v…ame 1 1", "Ann"]
+    assert all(cell_len(name) <= 11 for name in cut)
 
 
 def test_nobody_else_is_called_you() -> None:
     rules = Rules.preset("oh_hell", 3)
-    assert names_by_seat(rules, 1, ["x"], ["A", "You", "B"]) == ["A", "You", "B"]
-    with pytest.raises(RulesError, match="--name: 'You' is you alone; give seat 2 a name"):
-        names_by_seat(rules, 1, ["x"], ["A", "B", "You"])
+    assert called(rules, 1, ["x"], ["A", "You", "B"]) == ["A", "You", "B"]
+    problem = "--name: 'You' stands for you alone; give seat 2 another name"
+    for against, names in (["x"], ["A", "B", "You"]), (["You=x", "y"], []):
+        with pytest.raises(RulesError, match=problem):
+            called(rules, 1, against, names)
 
 
 def test_titles_are_only_text() -> None:
     match = table(house(3, 2))
 
     async def script(app: PlayApp, pilot: Pilot[None]) -> None:
-        await app.push_screen(TextScreen("Hint by runs/[/x]", "[/y] of [b]"))
+        await app.push_screen(TextScreen("Hint from runs/[/x]", "[/y] of [b]"))
         await pilot.pause()
-        assert "Hint by runs/[/x]" in shown(app) and "[/y] of [b]" in shown(app)
+        assert "Hint from runs/[/x]" in shown(app) and "[/y] of [b]" in shown(app)
         await app.push_screen(SheetScreen("Sheet [/x]", [], match.names))
         await pilot.pause()
         assert "Sheet [/x]" in shown(app)
@@ -115,7 +156,7 @@ def test_quitting_does_not_wait_for_a_player_that_thinks() -> None:
         await pilot.press("q", "q")
 
     async def run() -> None:
-        app = PlayApp(match, pace=0)
+        app = PlayApp(only(match), pace=0)
         async with app.run_test(size=(80, 24)) as pilot:
             await pilot.pause()
             await script(app, pilot)
@@ -139,7 +180,7 @@ def test_letters_that_a_stream_does_not_have(monkeypatch: pytest.MonkeyPatch) ->
     assert main(command.split()) == 0
     said = out.buffer.getvalue().decode("ascii")
     assert "is no move or command here" in said
-    assert said.rstrip().endswith("Stopped before the end of the game.")
+    assert said.rstrip().endswith("You stopped before the end of the game.")
 
 
 @pytest.mark.parametrize(("letters", "is_table"), [("utf-8", True), ("latin-1", False)])
@@ -159,9 +200,10 @@ def test_a_terminal_without_suits_gets_lines(
 def test_wide_names_keep_to_their_column() -> None:
     names = ["漢字漢字漢字漢字", "a\u0301" * 20, "😀漢"]
     match = table(house(3, 2), names=names)
-    rows = str(panels.seats(match.sight, match.names)).split("\n")[1:]
-    assert {cell_len(line[: line.index("-")]) for line in rows} == {18}
-    assert all(cell_len(panels.padded(name)) == 13 for name in names)
+    for width in (60, 80, 100):
+        rows = str(panels.seats(match.view, match.seated, width)).split("\n")[1:]
+        assert len({cell_len(line[: line.index(" - ")]) for line in rows}) == 1
+    assert all(cell_len(name) <= 13 for name in panels.cut(names, 13))
     assert panels.short("漢字漢字漢字漢字1") == "漢…漢字漢字1"
     assert panels.short("heuristic of old 2") == "heu… of old 2"
 
@@ -204,7 +246,8 @@ def test_what_a_program_says_does_nothing_to_the_terminal(tmp_path: Path) -> Non
     bot = tmp_path / "rude.py"
     bot.write_text(RUDE, encoding="utf-8")
     match = table(house(2, 3), f"process:{sys.executable} {bot} '\x1b[2J'")
-    assert match.names == ["You", f"process:{sys.executable} {bot} '\\x1b[2J'"]
+    assert match.names == ["You", "Ida"]
+    assert match.seated[1].player == f"process:{sys.executable} {bot} '\\x1b[2J'"
     with pytest.raises(PlayerError, match="boom") as told:
         match.advance()
         match.choose(legal_action(match))
@@ -214,7 +257,7 @@ def test_what_a_program_says_does_nothing_to_the_terminal(tmp_path: Path) -> Non
 
 
 def legal_action(match: Match) -> int:
-    return next(choice.action for choice in match.sight.choices if not choice.problem)
+    return next(choice.action for choice in match.view.choices if not choice.problem)
 
 
 # ------------------------------------------------------------------- players that cannot end

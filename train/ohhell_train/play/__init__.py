@@ -1,5 +1,6 @@
 """``ohhell play``: a person plays against the project's players, in the terminal.
 
-``match.py`` is the game with everybody at its table, ``sight.py`` what the person may see of it;
-``app.py`` and ``plain.py`` are two faces over them. Nothing of the rules is decided here.
+``session.py`` plays one game after another, ``match.py`` is one game, and ``view.py`` is what the
+person may see of it. ``app.py`` shows the table, ``plain.py`` the game line by line. The engine
+decides everything that follows from the rules.
 """

@@ -8,25 +8,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ohhell_agents.value.advantage_nets import price_for
+from ohhell_env.engine.layout import compile_rules
 from ohhell_env.errors import OhHellError, described, shown
 from ohhell_env.game import Game
 from ohhell_env.observation import LAYOUTS, layout_of
 from ohhell_env.players import resolve
 from ohhell_env.records.thoughts import Thought, plain_thought
 from ohhell_env.rules import Rules
-from ohhell_train.play.sight import observe
+from ohhell_train.play.hints import hint_words
+from ohhell_train.play.view import observe
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What the adviser would do, and why."""
+    """A hint: what the adviser would do, and why."""
 
     action: int
-    """Code of what it would bid or play."""
-    text: str
-    """What it says, in its own words."""
+    """Action code of the bid or card that it would choose."""
+    words: str
+    """The hint in a few sentences."""
+    numbers: str
+    """The adviser's own table: how far each choice is behind the best one."""
     thought: Thought
-    """The same as a record keeps it."""
+    """The same as data, as a record keeps it."""
+
+    @property
+    def text(self) -> str:
+        """The words, and the numbers below."""
+        return f"{self.words}\n\n{self.numbers}"
 
 
 Observation = dict[str, NDArray[np.int8]]
@@ -34,17 +44,17 @@ Observation = dict[str, NDArray[np.int8]]
 
 
 class Adviser:
-    """A player that is asked for hints.
+    """A player that gives hints.
 
     Args:
-        name: As ``ohhell_agents.make`` knows it; it must be able to explain itself.
+        name: Name of the player, as for ``ohhell_agents.make``. It must have ``explain``.
         rules: The rules.
         seat: The person's seat.
-        seed: Starts its own random numbers.
-        hand_size: A hand size outside the schedule that is to be played.
+        seed: Seed of the player's own random numbers.
+        hand_size: A hand size outside the schedule that will be played.
 
     Raises:
-        OhHellError: There is no such player, or it cannot explain itself.
+        OhHellError: The player does not exist, or has no ``explain``.
     """
 
     def __init__(
@@ -55,35 +65,40 @@ class Adviser:
         if not callable(getattr(self._player, "explain", None)):
             self.close()
             raise OhHellError(
-                f"--adviser: player {shown(name)} cannot say what it thinks; heuristic, search and "
-                "zoo:universal can"
+                f"--adviser: player {shown(name)} cannot explain its choices; heuristic, search "
+                "and zoo:universal can"
             )
         self._player.begin(rules, seat)
         wanted = getattr(self._player, "layout_name", "default")
         self._layout = layout_of(rules, wanted if wanted in LAYOUTS else "default", hand_size)
-        self._seat = seat
+        self._compiled = compile_rules(rules, "game" if hand_size is None else "deal", hand_size)
+        self._pack, self._seat = rules.pack, seat
 
     def observation(self, game: Game) -> Observation:
-        """Returns what the person may see, as the adviser reads it."""
+        """Returns what the person may see, in the adviser's layout."""
         vector, mask = observe(game, self._layout, self._seat)
         return {"observation": vector, "action_mask": mask}
 
     def advise(self, observation: Observation) -> Advice:
-        """Returns a hint; may take a while, may be called in any thread.
+        """Returns a hint. This may take seconds; any thread may call it.
 
         Raises:
             OhHellError: The adviser failed.
         """
         try:
             explained = self._player.explain(observation)
-            return Advice(int(explained.chosen), str(explained), plain_thought(explained))
+            thought, chosen = plain_thought(explained), int(explained.chosen)
+            size = int(observation["observation"][self._layout.slices()["hand_size"].start])
+            price = float(price_for(self._compiled, size))
+            words = hint_words(thought, self._pack, price)
+            return Advice(chosen, words, str(explained), thought)
         except (OhHellError, KeyboardInterrupt):
             raise
         except BaseException as error:
-            raise OhHellError(f"{self.name} cannot say: {described(error)}") from error
+            raise OhHellError(f"{self.name} gives no hint: {described(error)}") from error
 
     def close(self) -> None:
-        """Ends what the player holds."""
+        """Ends the player, a program for instance."""
         close = getattr(self._player, "close", None)
         if callable(close):
             close()

@@ -1,7 +1,7 @@
-"""The table in the terminal, with Textual: a thin face over ``Match``.
+"""The table in the terminal, with Textual: a thin layer over ``Session`` and ``Match``.
 
-The others think in a thread of their own, one question at a time; what they answer comes back as a
-message, so that the match is touched by the app's own thread alone.
+Other players think in a thread of their own, one question at a time. Their answers come back as
+messages, so only the app's own thread changes the match.
 """
 
 from __future__ import annotations
@@ -24,19 +24,25 @@ from textual.message import Message
 from textual.widgets import Footer, Markdown, RichLog, Static
 
 from ohhell_env.cli.interrupts import note_closing
-from ohhell_env.errors import OhHellError
+from ohhell_env.cli.program import printable
+from ohhell_env.errors import OhHellError, described
 from ohhell_env.rules.explain import title
 from ohhell_train.play import panels
 from ohhell_train.play.advice import Advice, Observation
+from ohhell_train.play.events import trick_line
+from ohhell_train.play.keys import MEANINGS, working_keys
 from ohhell_train.play.match import Match
 from ohhell_train.play.others import PlayerError, Question
-from ohhell_train.play.screens import SheetScreen, TextScreen
-from ohhell_train.play.telling import trick_line
+from ohhell_train.play.screens import AGAIN, DealScreen, EndScreen, SheetScreen, TextScreen
+from ohhell_train.play.session import Session
+
+_NARROW = 72
+"""Columns of a terminal in which the keys stand closer together."""
 
 
 @dataclass
 class Answered(Message):
-    """A player has decided, or failed."""
+    """A player has answered, or failed."""
 
     question: Question
     action: int
@@ -45,10 +51,17 @@ class Answered(Message):
 
 @dataclass
 class Advised(Message):
-    """The adviser has spoken, or failed."""
+    """The adviser has answered, or failed."""
 
     observation: Observation
     advice: Advice | None
+    failure: str
+
+
+@dataclass
+class Prepared(Message):
+    """The next game is ready, or could not begin."""
+
     failure: str
 
 
@@ -56,35 +69,49 @@ class PlayApp(App[None]):
     """The table.
 
     Args:
-        match: The game.
-        pace: Seconds from one move of another seat to the next, twice as many after a trick.
+        session: The session, with its first game.
+        pace: Seconds between two moves of other seats; twice as many after a trick.
     """
 
     CSS_PATH = "play.tcss"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("h", "hint", "hint"),
-        Binding("u", "undo", "undo"),
-        Binding("t", "last_trick", "last trick"),
-        Binding("s", "sheet", "score sheet"),
-        Binding("r", "rules", "rules"),
-        Binding("x", "again", "ask again"),
-        Binding("q", "leave", "quit"),
-        Binding("ctrl+q,ctrl+c", "leave", "quit", show=False),
+        *(Binding(key, f"press('{key}')", meaning) for key, meaning in MEANINGS.items()),
+        Binding("ctrl+q,ctrl+c", "press('q')", MEANINGS["q"], show=False),
     ]
 
-    def __init__(self, match: Match, pace: float = 0.6) -> None:
+    def __init__(self, session: Session, pace: float = 0.6) -> None:
         super().__init__()
-        self.match, self._pace = match, pace
+        self.session, self._pace = session, pace
+        self._actions: dict[str, Callable[[], None]] = {
+            "h": self._hint,
+            "u": self._undo,
+            "x": self._ask_again,
+            "n": self._play_again,
+            "t": self._show_trick,
+            "s": self._show_sheet,
+            "r": self._show_rules,
+            "q": self._leave,
+        }
+        self._advising = self._preparing = False
+        self._written: list[str] = []
+        self._start()
+
+    def _start(self) -> None:
+        """Forgets the game before."""
         self._asked: Question | None = None
         self._asked_at = 0.0
         self._failure = self._warning = ""
-        self._advising = self._leaving = False
+        self._leaving = False
         self._deals_shown = 0
-        self._written: list[str] = []
+
+    @property
+    def match(self) -> Match:
+        """The present game."""
+        return self.session.match
 
     def compose(self) -> ComposeResult:
-        """Lays the table."""
+        """Sets up the table."""
         yield Static(id="title", markup=False)
         with Horizontal(id="middle"):
             yield Static(id="seats", markup=False)
@@ -100,7 +127,7 @@ class PlayApp(App[None]):
         yield Footer()
 
     def on_mount(self) -> None:
-        """Begins."""
+        """Begins the game."""
         self.title = "Oh Hell"
         self._go_on()
 
@@ -108,13 +135,13 @@ class PlayApp(App[None]):
 
     def _show(self) -> None:
         match = self.match
-        sight, names = match.sight, match.names
+        view, names = match.view, match.names
         parts = {
-            "title": panels.table_title(sight, match.practice),
-            "seats": panels.seats(sight, names),
-            "trick": panels.trick(sight, names, match.last_trick),
-            "hand": panels.hand_panel(sight),
-            "bids": panels.bids(sight),
+            "title": panels.table_title(view, match.practice),
+            "seats": panels.seats(view, match.seated, self.size.width),
+            "trick": panels.trick(view, names, match.last_trick),
+            "hand": panels.hand_panel(view),
+            "bids": panels.bids(view),
             "message": self._message(),
         }
         table = self.screen_stack[0]
@@ -125,16 +152,29 @@ class PlayApp(App[None]):
         self._write_log(table.query_one("#log", RichLog))
         self.refresh_bindings()
 
+    def on_resize(self) -> None:
+        """Shows the table again: its columns depend on the width."""
+        table = self.screen_stack[0]
+        if table.query("#seats"):
+            table.query_one(Footer).compact = self.size.width < _NARROW
+            self._show()
+
     def _message(self) -> str:
+        match = self.match
         if self._failure:
-            sight = self.match.sight
-            return f"{self.match.names[sight.table.actor]} failed. x asks again, q quits."
-        said = [self.match.trouble, self._warning, panels.asked(self.match.sight, self.match.names)]
-        return "\n".join(line for line in said if line)
+            failed = match.seated[match.view.table.actor].label
+            said = [f"{failed} failed. Press x to ask again, q to quit."]
+        elif self._preparing:
+            said = ["The next game begins …"]
+        elif self._advising and match.mine:
+            said = [f"{match.adviser} is thinking about a hint …"]
+        else:
+            said = [panels.asked(match.view, match.names)]
+        return "\n".join(line for line in [match.trouble, self._warning, *said] if line)
 
     def _write_log(self, log: RichLog) -> None:
         lines = self.match.events
-        if lines[: len(self._written)] != self._written:  # moves were taken back
+        if lines[: len(self._written)] != self._written:  # after an undo, or in another game
             log.clear()
             self._written = []
         for line in lines[len(self._written) :]:
@@ -142,25 +182,25 @@ class PlayApp(App[None]):
         self._written = list(lines)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Tells which keys can be used now: None is greyed, False is left out."""
-        match = self.match
-        if action == "undo":
-            return (match.can_undo or None) if match.practice else False
-        if action == "hint":
-            return (match.mine and not self._advising) or None
-        if action == "last_trick":
-            return match.last_trick is not None or None
-        return bool(self._failure) if action == "again" else True
+        """Returns whether a key works now; the footer leaves out those that do not."""
+        if action != "press":
+            return True
+        key = str(parameters[0])
+        if self._preparing:
+            return key in "tsrq" and key in working_keys(self.match, failed=False)
+        if self._advising and key == "h":
+            return False
+        return key in working_keys(self.match, bool(self._failure))
 
     # ------------------------------------------------------------------ the game goes on
 
     def _go_on(self) -> None:
-        """Shows the table, then waits for whoever is to act."""
+        """Shows the table, then waits for the seat to act."""
         match = self.match
         self._show()
         if len(match.sheet) > self._deals_shown:
             self._deals_shown = len(match.sheet)
-            self._show_sheet(after=lambda _: self._go_on())
+            self._show_sheet(between=True)
             return
         question = match.question()
         if question is not None and question is not self._asked:
@@ -168,21 +208,36 @@ class PlayApp(App[None]):
             self._apart(lambda: self._ask(question))
 
     def _apart(self, work: Callable[[], Message]) -> None:
-        """Does slow work in a thread that quitting does not wait for; posts what comes of it."""
+        """Does slow work in a thread, and posts its message; quitting does not wait for it."""
 
         def run() -> None:
             message = work()
-            with contextlib.suppress(RuntimeError):  # the table is gone in the meantime
+            with contextlib.suppress(RuntimeError):  # the app has ended in the meantime
                 self.post_message(message)
 
         threading.Thread(target=run, daemon=True).start()
 
-    def _show_sheet(self, after: Callable[[None], None] | None = None) -> None:
+    def _show_sheet(self, between: bool = False) -> None:
+        """Shows the score sheet.
+
+        Args:
+            between: Whether a deal has just ended, so that the game goes on when it is closed.
+        """
         match, rows = self.match, self.match.sheet
-        notes = [trick_line(rows[-1].last_trick, match.names)] if rows and after else []
-        notes += [match.events[-1]] if match.over else []
-        title = "The game is over" if match.over else "Score sheet"
-        self.push_screen(SheetScreen(title, rows, match.names, "\n".join(notes)), after)
+
+        def closed(result: str | None) -> None:
+            if result == AGAIN:
+                self._play_again()
+            elif between:
+                self._go_on()
+
+        notes = [trick_line(rows[-1].last_trick, match.names)] if rows and between else []
+        if match.over:
+            screen, title = EndScreen, "The game is over"
+            notes.append(match.events[-1])
+        else:
+            screen, title = DealScreen if between else SheetScreen, "Score sheet"
+        self.push_screen(screen(title, rows, match.names, "\n".join(notes)), closed)
 
     def _ask(self, question: Question) -> Answered:
         try:
@@ -191,15 +246,16 @@ class PlayApp(App[None]):
             return Answered(question, -1, str(error))
 
     def on_answered(self, message: Answered) -> None:
-        """Makes a player's move when it is time."""
+        """Makes a player's move, when its time has come."""
         if message.question is not self._asked:
             return
         if message.failure:
             self._failure = message.failure
             self._show()
-            self.push_screen(TextScreen("A player failed", message.failure))
+            label = self.match.seated[message.question.seat].label
+            self.push_screen(TextScreen(f"{label} failed", message.failure))
             return
-        pause = self._pace * (1 if self.match.sight.table.trick or self.match.moves == 0 else 2)
+        pause = self._pace * (1 if self.match.view.table.trick or self.match.moves == 0 else 2)
         left = self._asked_at + pause - time.monotonic()
         if left > 0:
             self.set_timer(left, lambda: self._make(message))
@@ -210,20 +266,20 @@ class PlayApp(App[None]):
         if self.match.answer(message.question, message.action):
             self._go_on()
 
-    # ------------------------------------------------------------------ what the person does
+    # ------------------------------------------------------------------ the person's keys
 
     def on_key(self, event: events.Key) -> None:
         """Takes the card or bid of a key."""
         if len(self.screen_stack) > 1 or event.character is None:
             return
-        for choice in self.match.sight.choices:
+        for choice in self.match.view.choices:
             if choice.key == event.character:
                 event.stop()
                 self.action_take(choice.action)
                 return
 
     def action_take(self, action: int) -> None:
-        """Takes a card or a bid, or says why it may not be taken."""
+        """Takes a card or a bid, or says why it is not allowed."""
         if len(self.screen_stack) > 1:
             return
         self._leaving, self._warning = False, ""
@@ -235,17 +291,24 @@ class PlayApp(App[None]):
         else:
             self._go_on()
 
-    def action_hint(self) -> None:
-        """Asks the adviser."""
+    def action_press(self, key: str) -> None:
+        """Does what a key of the table means."""
+        if key != "q" and self._leaving:
+            self._leaving, self._warning = False, ""
+            self._show()
+        self._actions[key]()
+
+    def _hint(self) -> None:
         observation = self.match.observation()
         if observation is not None:
             self._advising = True
-            self.refresh_bindings()
-            self._apart(lambda: self._advise(observation))
+            self._show()
+            match = self.match
+            self._apart(lambda: self._advise(match, observation))
 
-    def _advise(self, observation: Observation) -> Advised:
+    def _advise(self, match: Match, observation: Observation) -> Advised:
         try:
-            return Advised(observation, self.match.advise(observation), "")
+            return Advised(observation, match.advise(observation), "")
         except OhHellError as error:
             return Advised(observation, None, str(error))
 
@@ -256,67 +319,86 @@ class PlayApp(App[None]):
             self._warning = message.failure
         elif message.advice and self._asks_for(message.observation):
             self.match.keep(message.advice)
-            title = f"Hint by {self.match.adviser}"
+            title = f"Hint from {self.match.adviser}"
             self.push_screen(TextScreen(title, message.advice.text))
         self._show()
 
     def _asks_for(self, observation: Observation) -> bool:
-        """Whether a view is that of the present decision; it holds all that happened before."""
+        """Whether an observation is that of the present decision: it holds the whole deal."""
         present = self.match.observation()
         return present is not None and all(
             np.array_equal(present[key], observation[key]) for key in present
         )
 
-    def action_undo(self) -> None:
-        """Goes back to the person's last decision."""
+    def _undo(self) -> None:
         if self.match.undo():
             self._failure = self._warning = ""
             self._asked = None
             self._deals_shown = len(self.match.sheet)
             self._go_on()
 
-    def action_again(self) -> None:
-        """Asks a player again that failed."""
+    def _ask_again(self) -> None:
         self._failure, self._asked = "", None
         self._go_on()
 
-    def action_last_trick(self) -> None:
-        """Shows the last trick."""
+    def _play_again(self) -> None:
+        if self._preparing or not self.match.over:
+            return
+        self._preparing, self._warning = True, ""
+        self.match.close()
+        self._show()
+        self._apart(self._prepare)
+
+    def _prepare(self) -> Prepared:
+        try:
+            self.session.prepare()
+        except BaseException as error:  # a player's code may raise anything; do not wait for ever
+            known = isinstance(error, OhHellError | OSError)
+            return Prepared(str(error) if known else described(error))
+        return Prepared("")
+
+    def on_prepared(self, message: Prepared) -> None:
+        """Changes over to the next game."""
+        self._preparing = False
+        if message.failure:
+            self._warning = printable(f"The next game cannot begin: {message.failure}")
+            self._show()
+            return
+        self.session.go_on()
+        self._start()
+        self._go_on()
+
+    def _show_trick(self) -> None:
         last = self.match.last_trick
         if last is not None:
-            text = panels.finished_trick(self.match.sight, self.match.names, last)
+            text = panels.finished_trick(self.match.view, self.match.names, last)
             self.push_screen(TextScreen("Last trick", text))
 
-    def action_sheet(self) -> None:
-        """Shows the score sheet."""
-        self._show_sheet()
-
-    def action_rules(self) -> None:
-        """Shows the rules in plain words."""
+    def _show_rules(self) -> None:
         rules = self.match.game.rules
         self.push_screen(TextScreen(title(rules), Markdown(panels.rules_page(rules))))
 
-    def action_leave(self) -> None:
-        """Quits; asks first where the game would be lost."""
+    def _leave(self) -> None:
+        """Quits; if the game would be lost, it asks first."""
         if self.match.path is None and not self.match.over and not self._leaving:
             self._leaving = True
-            self._warning = "The game is not kept (no --record). q again quits."
+            self._warning = "The game is not kept (no --record). Press q again to quit."
             self._show()
             return
-        note_closing()  # a key that was pressed once more must not break into it
-        self.match.close()  # also ends a program that still thinks
+        note_closing()  # a second press of Ctrl-C must not interrupt what follows
+        self.session.close()  # ends a program even while it thinks
         self.exit()
 
 
 @contextlib.contextmanager
 def any_bytes() -> Iterator[None]:
-    """Keeps bytes that are no UTF-8, in a paste for instance, from ending the table.
+    """Keeps bytes that are not UTF-8 from ending the table; a paste may contain some.
 
-    Textual reads the terminal with a decoder that raises an error, in a thread of its own.
+    Textual reads the terminal in a thread of its own, with a decoder that raises an error.
     """
     try:
         from textual.drivers import linux_driver as driver
-    except ImportError:  # on Windows there are no bytes to be decoded
+    except ImportError:  # on Windows there are no bytes to decode
         yield
         return
     strict = getattr(driver, "getincrementaldecoder", None)

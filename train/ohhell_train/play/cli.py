@@ -8,31 +8,32 @@ import os
 import shlex
 import signal
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import count
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ohhell_env.cli.interrupts import note_said
-from ohhell_env.cli.program import STOPPED, printable
+from ohhell_env.cli.program import STOPPED
 from ohhell_env.cli.rules import parse_changes
 from ohhell_env.envs.arguments import check_seat
-from ohhell_env.errors import OhHellError, RulesError, shown
+from ohhell_env.errors import OhHellError, RulesError, shown_path
 from ohhell_env.extras import what_is_missing
 from ohhell_env.game import Game
 from ohhell_env.players import named_player
 from ohhell_env.rules import Rules, as_rules
 from ohhell_train.play.advice import Adviser
 from ohhell_train.play.match import Match
+from ohhell_train.play.names import names_by_seat
 from ohhell_train.play.others import Others
-from ohhell_train.play.telling import YOU
+from ohhell_train.play.session import Session
 
 SHIPPED = "zoo:universal"
-"""Who plays the other seats, and who gives hints, unless somebody else is named."""
+"""The player in the other seats, and the adviser, if the user names no other."""
 _SLOWEST = 60
+"""Longest ``--pace``, in seconds."""
 
 
 def play(
@@ -44,63 +45,79 @@ def play(
         list[str] | None,
         typer.Option(
             metavar="PLAYER...",
-            help="Who plays the other seats, as in a tournament: one name for all, or one for each "
-            f"seat clockwise from yours. If left out: {SHIPPED}.",
+            help="Players in the other seats: one for all, or one for each seat clockwise from "
+            f"yours. Default: {SHIPPED}.",
         ),
     ] = None,
     rules: Annotated[
-        str, typer.Option(metavar="NAME|FILE.yaml", help="The rules of the game.")
+        str, typer.Option(metavar="NAME|FILE.yaml", help="Rules of the game.")
     ] = "oh_hell",
     players: Annotated[
-        int | None, typer.Option(help="Number of players, 2 to 8. If left out: as many as named.")
+        int | None,
+        typer.Option(
+            help="Number of players, 2 to 8. Default: you and all players of --against; if there "
+            "is only one, as in the rules."
+        ),
     ] = None,
     changes: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change a setting: scoring=simple."),
     ] = None,
-    seat: Annotated[int, typer.Option(help="Your seat, from 0 on.")] = 0,
-    seed: Annotated[int | None, typer.Option(help="Decides the cards and all chance.")] = None,
-    episode: Annotated[str, typer.Option(metavar="game|deal", help="How much is played.")] = "game",
-    hand_size: Annotated[int | None, typer.Option(help="Cards for each in a single deal.")] = None,
-    practice: Annotated[bool, typer.Option("--practice", help="Moves can be taken back.")] = False,
+    seat: Annotated[int, typer.Option(help="Your seat, from 0.")] = 0,
+    seed: Annotated[int | None, typer.Option(help="Seed of the cards and of all chance.")] = None,
+    episode: Annotated[
+        str, typer.Option(metavar="game|deal", help="Length: a whole game or a single deal.")
+    ] = "game",
+    hand_size: Annotated[int | None, typer.Option(help="Hand size of a single deal.")] = None,
+    practice: Annotated[bool, typer.Option("--practice", help="Allow taking moves back.")] = False,
     adviser: Annotated[
-        str, typer.Option(metavar="PLAYER", help="Who gives hints; it must explain itself.")
+        str, typer.Option(metavar="PLAYER", help="Player that gives hints.")
     ] = SHIPPED,
     record: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.json", help="Keep the game: written after every deal."),
+        typer.Option(
+            metavar="FILE.json",
+            help="Write the game to this file after every deal; later games to FILE-2.json, ...",
+        ),
     ] = None,
     name: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Your name; or once for each seat, in order."),
+        typer.Option(metavar="NAME", help="Your name; or one name for each seat, repeated."),
     ] = None,
     plain: Annotated[
-        bool, typer.Option("--plain", help="Line by line, as where there is no terminal.")
+        bool, typer.Option("--plain", help="Play line by line: for pipes, scripts, screen readers.")
     ] = False,
-    pace: Annotated[
-        float, typer.Option(help="Seconds from one move of the others to the next.")
-    ] = 0.6,
+    pace: Annotated[float, typer.Option(help="Seconds between moves of the other seats.")] = 0.6,
 ) -> None:
-    """Lets you play against the project's players, in the terminal."""
+    """Play against the project's players in the terminal."""
     if not 0 <= pace <= _SLOWEST:
-        raise RulesError(f"--pace: seconds from 0 to {_SLOWEST}, got {pace}")
+        raise RulesError(f"--pace: needs seconds from 0 to {_SLOWEST}, got {pace}")
     named = [*(against or []), *(more or [])] or [SHIPPED]
     wanted = players if players is not None or len(named) == 1 else len(named) + 1
     chosen = as_rules(rules, wanted).replace(**parse_changes(changes or []))
     _spare_letters()
     show = _line_by_line if plain or not _is_terminal() else _table(pace)
-    match = set_up(
-        chosen, named, seat, seed, episode, hand_size, practice, adviser, record, name or []
+    begin = partial(
+        set_up,
+        chosen,
+        named,
+        seat,
+        episode=episode,
+        hand_size=hand_size,
+        practice=practice,
+        adviser=adviser,
+        names=name or [],
     )
+    session = Session(begin, seed, record)
     stopped = False
     try:
         with _ended_softly():
-            show(match)
+            show(session)
     except KeyboardInterrupt:
         stopped = True
     finally:
-        match.close()
-    for line in farewell(match):
+        session.close()
+    for line in farewell(session):
         typer.echo(line)
     if stopped:
         note_said()
@@ -119,79 +136,44 @@ def set_up(
     record: Path | None = None,
     names: Sequence[str] = (),
 ) -> Match:
-    """Returns a match with everybody at the table.
+    """Returns a match whose players have begun.
 
     Args:
         rules: The rules.
         against: One player for all other seats, or one for each, clockwise from the person's.
         seat: The person's seat.
-        seed: Decides the cards and all chance; None: taken from the system.
+        seed: Seed of the cards and of all chance; None draws one.
         episode: "game" or "deal".
-        hand_size: With episode "deal", the hand size; None: drawn from the schedule.
-        practice: Whether moves can be taken back.
-        adviser: Who gives hints.
-        record: File to keep the game in; it must not be there yet. None: the game is not kept.
-        names: The person's name, or one for each seat; empty: made from the players.
+        hand_size: With episode "deal", the hand size; None draws one from the schedule.
+        practice: Whether the person can take moves back.
+        adviser: The player that gives hints.
+        record: File to write the game to; it must not exist yet. None writes nothing.
+        names: The person's name, or one for each seat; without names, see ``names_by_seat``.
 
     Raises:
-        OhHellError: Anything that cannot be used.
+        OhHellError: An argument cannot be used, or a player cannot begin.
     """
     check_seat(seat, rules)
     if len(against) not in (1, rules.players - 1):
         raise RulesError(
-            f"--against: give 1 name or {rules.players - 1}, one for each other seat; "
+            f"--against: give 1 player, or {rules.players - 1}, one for each other seat; "
             f"got {len(against)}: {' '.join(against)}"
         )
     if hand_size is not None and episode == "game":
-        raise RulesError("--hand-size is for a single deal; add --episode deal")
-    players = [named_player(each) for each in against]
-    called = names_by_seat(rules, seat, [each.name for each in players], names)
+        raise RulesError("--hand-size needs a single deal; add --episode deal")
+    seated = names_by_seat(rules, seat, against, names)
+    players = [named_player(each).player for each in against]
     if record is not None and record.exists():
-        raise OhHellError(f"--record: {str(record)!r} is there already; name a new file")
+        raise OhHellError(f"--record: {shown_path(record)!r} exists already; name a new file")
     game = Game(rules, seed, episode, hand_size)
     with contextlib.ExitStack() as undone:
-        others = Others([each.player for each in players], rules, seat, hand_size)
+        others = Others(players, rules, seat, hand_size)
         undone.callback(others.close)
         hints = Adviser(adviser, rules, seat, (game.seed or 0), hand_size)
         undone.callback(hints.close)
-        match = Match(game, seat, others, called, hints, practice, record)
+        match = Match(game, seat, others, seated, hints, practice, record)
         undone.pop_all()
     return match
-
-
-def names_by_seat(
-    rules: Rules, seat: int, against: Sequence[str], names: Sequence[str]
-) -> list[str]:
-    """Returns a name for each seat, different for each.
-
-    Raises:
-        RulesError: Not one name, nor one for each seat, or one that cannot be shown.
-    """
-    if len(names) not in (0, 1, rules.players):
-        raise RulesError(
-            f"--name: give yours, or {rules.players}, one for each seat; got {len(names)}"
-        )
-    for each in names:
-        if not each.strip() or not each.isprintable():
-            raise RulesError(f"--name: a name of printable letters is wanted, got {shown(each)}")
-    others = list(against) * (1 if len(against) > 1 else rules.players - 1)
-    clockwise = [names[0] if names else YOU, *map(printable, others)]
-    called = [clockwise[(place - seat) % rules.players] for place in range(rules.players)]
-    called = _told_apart(list(names) if len(names) == rules.players else called)
-    if YOU in called and called.index(YOU) != seat:
-        raise RulesError(f"--name: {YOU!r} is you alone; give seat {called.index(YOU)} a name")
-    return called
-
-
-def _told_apart(names: list[str]) -> list[str]:
-    """Returns names with numbers behind those that stand more than once."""
-    total, numbers = Counter(names), {name: count(1) for name in names}
-    found: list[str] = []
-    for name in names:
-        free = (f"{name} {number}" for number in numbers[name])
-        name_here = next(each for each in free if each not in total) if total[name] > 1 else name
-        found.append(name_here)
-    return found
 
 
 def _is_terminal() -> bool:
@@ -200,7 +182,7 @@ def _is_terminal() -> bool:
 
 
 def _has_symbols() -> bool:
-    """Whether the output has the letters that the table is drawn with."""
+    """Whether the output can show the suits and the other symbols of the table."""
     try:
         "♣♦♥♠│…".encode(sys.stdout.encoding)
     except UnicodeEncodeError:
@@ -209,7 +191,7 @@ def _has_symbols() -> bool:
 
 
 def _spare_letters() -> None:
-    """Keeps letters that the input or the output does not have from ending the game."""
+    """Replaces characters that the input or the output does not have, instead of failing."""
     for stream in (sys.stdin, sys.stdout):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -217,7 +199,7 @@ def _spare_letters() -> None:
 
 @contextlib.contextmanager
 def _ended_softly() -> Iterator[None]:
-    """Lets a signal, as of a window that is closed, end the game as quitting does."""
+    """Lets signals, for instance of a closed window, end the game in the same way as quitting."""
 
     def leave(number: int, frame: object) -> None:
         sys.exit(128 + number)
@@ -231,33 +213,36 @@ def _ended_softly() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _line_by_line(match: Match) -> None:
+def _line_by_line(session: Session) -> None:
     from ohhell_train.play.plain import PlainGame
 
-    PlainGame(match).run()
+    PlainGame(session).run()
 
 
-def _table(pace: float) -> Callable[[Match], None]:
-    """Returns what shows the table; asked for before anything begins, since Textual may lack."""
+def _table(pace: float) -> Callable[[Session], None]:
+    """Returns the function that shows the table; it fails early if Textual is missing."""
     try:
         from ohhell_train.play.app import PlayApp, any_bytes
     except ModuleNotFoundError as error:
         raise OhHellError(f"the table {what_is_missing(error)}; or add --plain") from None
 
-    def show(match: Match) -> None:
+    def show(session: Session) -> None:
         with any_bytes():
-            PlayApp(match, pace).run()
+            PlayApp(session, pace).run()
 
     return show
 
 
-def farewell(match: Match) -> list[str]:
-    """Returns what is said at the end: how it ended, and where the game is kept."""
-    lines = [match.events[-1]] if match.over else ["Stopped before the end of the game."]
-    if match.trouble:
-        return [*lines, match.trouble]
-    if match.path is not None:
-        kept = shlex.quote(str(match.path))
-        lines.append(f"The game is in {match.path}; a page of it:")
-        lines.append(f"ohhell replay {kept} --html game.html")
-    return lines
+def farewell(session: Session) -> list[str]:
+    """Returns the last lines of the command: the result, and the files of the games."""
+    match = session.match
+    lines = [match.events[-1]] if match.over else ["You stopped before the end of the game."]
+    lines += [each.trouble for each in session.matches if each.trouble]
+    kept = [each.path for each in session.matches if each.path is not None and not each.trouble]
+    if not kept:
+        return lines
+    if len(kept) == 1:
+        lines.append(f"The game is in {kept[0]}. To make a page of it:")
+    else:
+        lines.append(f"The games are in {', '.join(map(str, kept))}. To make a page of the last:")
+    return [*lines, f"ohhell replay {shlex.quote(str(kept[-1]))} --html game.html"]

@@ -1,4 +1,4 @@
-"""The players in the other seats: what they are asked, and how their failures are reported."""
+"""The players in the other seats: questions to them, answers, and reports of failures."""
 
 from __future__ import annotations
 
@@ -17,49 +17,48 @@ from ohhell_env.rules import Rules
 
 
 class PlayerError(OhHellError):
-    """A player in another seat did not answer, or answered something that is not legal."""
+    """A player in another seat gave no answer, or an illegal one."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(printable(message))  # a program's own words may be in it
+        super().__init__(printable(message))  # it may contain a program's output
 
 
 @dataclass(frozen=True)
 class Question:
-    """A decision of another seat, and the chance that belongs to it."""
+    """A decision of another seat."""
 
     seat: int
     game: Game
-    """The table at this moment; the player gets the seat's own view of it."""
-    words: NDArray[np.uint64]
-    """(1,)"""
+    """The game at this moment; the player gets the seat's own view of it."""
+    random_bits: NDArray[np.uint64]
+    """Random bits for this decision, shape (1,)."""
 
 
 class Others:
     """The players in all seats but the person's.
 
     Args:
-        names: One name for all, or one for each seat clockwise from the person's.
+        given: One player for all seats, or one for each, clockwise from the person's.
         rules: The rules.
         seat: The person's seat.
-        hand_size: A hand size outside the schedule that is to be played.
+        hand_size: A hand size outside the schedule that will be played.
 
     Raises:
-        OhHellError: Not a player, or not as many as there are other seats.
+        OhHellError: One of them is no player, or the number of players is wrong.
     """
 
     def __init__(
-        self, names: Sequence[str], rules: Rules, seat: int, hand_size: int | None = None
+        self, given: Sequence[str], rules: Rules, seat: int, hand_size: int | None = None
     ) -> None:
-        given = names[0] if len(names) == 1 else list(names)
-        self._players = Opponents(given, rules, hand_size)
+        self._players = Opponents(given[0] if len(given) == 1 else [*given], rules, hand_size)
         self._seat, self._seats = seat, rules.players
         self._lock = threading.Lock()
 
     def begin(self) -> None:
-        """Sits the players down.
+        """Begins a game with every player.
 
         Raises:
-            PlayerError: One cannot begin.
+            PlayerError: A player cannot begin.
         """
         try:
             self._players.begin(self._seat)
@@ -69,36 +68,36 @@ class Others:
             raise PlayerError(f"a player cannot begin: {described(error)}") from error
 
     def question(self, game: Game, move: int) -> Question:
-        """Returns what the seat to act is to be asked.
+        """Returns the question for the seat to act.
 
         Args:
-            game: The table.
-            move: How many bids and cards were made before; chance depends on it and on the seed, so
-                that the same game brings the same answers.
+            game: The game.
+            move: Number of bids and cards before it. The random bits depend on it and on the seed,
+                so the same game brings the same answers.
         """
         key = np.array([game.seed or 0, move], np.uint64)
-        words = np.array([np.random.Philox(key=key).random_raw()], np.uint64)
-        return Question(game.seat, game.copy(), words)
+        random_bits = np.array([np.random.Philox(key=key).random_raw()], np.uint64)
+        return Question(game.seat, game.copy(), random_bits)
 
     def answer(self, question: Question) -> int:
-        """Returns the action of a player; may take seconds, may be called in any thread.
+        """Returns the action of a player. This may take seconds; any thread may call it.
 
         Raises:
-            PlayerError: It failed.
+            PlayerError: The player failed.
         """
         game = question.game
         legal = game.legal_actions()
         if len(legal) == 1:
             return legal[0]
-        player, words = self._player(question.seat), question.words.copy()
+        player, random_bits = self._player(question.seat), question.random_bits.copy()
         try:
-            with self._lock:  # one that was undone may still be thinking
-                return int(player.ask(game.state, game.compiled, _TABLE, words)[0])
+            with self._lock:  # after an undo, the old question may still be open
+                return int(player.ask(game.state, game.compiled, _TABLE, random_bits)[0])
         except OhHellError as error:
             why = str(error)
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # of a thread that ends by it nobody would hear again
+        except BaseException as error:  # it would end the thread, and nobody would know why
             why = described(error)
         raise PlayerError(f"seat {question.seat} ({player.name}) failed: {why}")
 
@@ -107,15 +106,15 @@ class Others:
         return self._players.players[int(self._players.places[distance])]
 
     def close(self) -> None:
-        """Ends what the players hold, programs for instance; one that thinks is ended, too.
+        """Ends the players, programs for instance, also while they think.
 
-        Whatever a player raises at the end is ignored: the game is over.
+        Errors of a player at the end are ignored: the game is over.
         """
         try:
             self._players.close()
         except KeyboardInterrupt:
             raise
-        except BaseException:  # others' code may raise what ends programs, too
+        except BaseException:  # a player's code may raise SystemExit, too
             return
 
 

@@ -1,4 +1,4 @@
-"""The parts of the table as text: what ``app.py`` shows and ``plain.py`` prints."""
+"""The parts of the table as styled text, for ``app.py``."""
 
 from __future__ import annotations
 
@@ -13,14 +13,21 @@ from ohhell_env.pictures.faces import symbol
 from ohhell_env.rules import Rules
 from ohhell_env.rules.explain import explain_sections
 from ohhell_env.rules.phrases import suit_word
-from ohhell_train.play.sight import Choice, PersonView
-from ohhell_train.play.telling import Trick, did, needs, roles, trump_words
+from ohhell_train.play.events import Trick, did, needs, roles, trump_words
+from ohhell_train.play.names import Seated
+from ohhell_train.play.view import Choice, PersonView
 
 _NAME = 13
-"""Characters of a name that the table has room for."""
+"""Widest name in the table, in terminal columns."""
+_LABEL = 34
+"""Widest name with its player."""
+_PLAYER = 8
+"""Narrowest piece of a player that is worth showing."""
+_BESIDE = 52
+"""Columns of the upper part at most, without the names: numbers, roles, the trick, padding."""
 _SUIT_STYLES = ("$text-success", "$text-primary", "$text-error", "$text-warning")
-"""The four-colour pack, in colours of the theme; suits are told by letters, too."""
-_FAINT, _STRONG, _KEY = "$text-muted", "bold", "bold $text-accent"
+"""Colours of the suits, from the theme. No suit is shown by colour alone."""
+_FAINT, _STRONG, _KEY = "dim", "bold", "bold $text-accent"
 
 
 def card(name: str, pack: Pack, style: str = "") -> tuple[str, str]:
@@ -28,9 +35,9 @@ def card(name: str, pack: Pack, style: str = "") -> tuple[str, str]:
     return name, f"{_SUIT_STYLES[pack.suits.index(name[1])]} {style}".strip()
 
 
-def table_title(sight: PersonView, practice: bool) -> Content:
+def table_title(view: PersonView, practice: bool) -> Content:
     """Returns the two lines above the table."""
-    table = sight.table
+    table = view.table
     turned = f" ({table.turned} turned)" if table.turned else ""
     second = [f"Trump: {trump_words(table.trump, table.rules)}{turned}"]
     second += [table.balance] if table.balance and not table.over else []
@@ -40,26 +47,51 @@ def table_title(sight: PersonView, practice: bool) -> Content:
     )
 
 
-def seats(sight: PersonView, names: Sequence[str]) -> Content:
-    """Returns a line for each seat: bid, tricks won, what it needs, score, and its part."""
-    head = f"  {'':<{_NAME}} bid won needs   score"
-    lines = [Content.styled(head, _FAINT)]
-    lines += [_seat(sight, seat, names[seat]) for seat in range(len(names))]
+def seats(view: PersonView, seated: Sequence[Seated], width: int = 80) -> Content:
+    """Returns a line for each seat: name and player, bid, tricks won, need, score, roles.
+
+    Args:
+        view: The table.
+        seated: Who sits there, by seat.
+        width: Columns of the terminal. In a wide one there is room for the player beside the name.
+    """
+    names = cut([each.name for each in seated], _NAME)
+    room = min(width - _BESIDE - max(map(cell_len, names)), _LABEL)
+    longest = max(cell_len(each.label) for each in seated)
+    column = max(_NAME, min(longest, room))
+    lines = [Content.styled(f"  {'':<{column}} bid won needs   score", _FAINT)]
+    for seat, (name, each) in enumerate(zip(names, seated, strict=True)):
+        lines.append(_seat(view, seat, name, _beside(name, each.player, column)))
     return Content("\n").join(lines)
 
 
-def _seat(sight: PersonView, seat: int, name: str) -> Content:
-    table = sight.table
+def _beside(name: str, player: str, column: int) -> str:
+    """Returns the player beside a name, padded to the end of the column; cut if it is too long."""
+    room = column - cell_len(name)
+    most = room - len(" ()")
+    enough = player and most >= min(cell_len(player), _PLAYER)
+    text = f" ({short(player, most)})" if enough else ""
+    return set_cell_size(text, room)
+
+
+def _seat(view: PersonView, seat: int, name: str, player: str) -> Content:
+    table = view.table
     bid = table.bids[seat]
     acts = seat == table.actor
-    line = (
-        f"{'>' if acts else ' '} {padded(name)} {'-' if bid is None else bid:>3} "
-        f"{table.tricks_won[seat]:>3} {needs(sight.needed[seat]):<7} {table.scores[seat]:>5}  "
+    numbers = (
+        f" {'-' if bid is None else bid:>3} {table.tricks_won[seat]:>3} "
+        f"{needs(view.needed[seat]):<7} {table.scores[seat]:>5}  "
     )
-    style = " ".join([_STRONG] * (seat == sight.seat) + ["$text-accent"] * acts)
-    shown = [] if seat == sight.seat else table.hands.get(seat, [])
-    cards = [card(f"{name}", table.rules.pack) for name in shown]
-    return Content.assemble((line, style), ", ".join(roles(sight, seat)), *_spaced(cards))
+    style = " ".join([_STRONG] * (seat == view.seat) + ["$text-accent"] * acts)
+    shown = [] if seat == view.seat else table.hands.get(seat, [])
+    cards = [card(name, table.rules.pack) for name in shown]
+    return Content.assemble(
+        (f"{'>' if acts else ' '} {name}", style),
+        (player, _FAINT),
+        (numbers, style),
+        ", ".join(roles(view, seat)),
+        *_spaced(cards),
+    )
 
 
 def _spaced(parts: Sequence[tuple[str, str]]) -> list[str | tuple[str, str]]:
@@ -67,7 +99,7 @@ def _spaced(parts: Sequence[tuple[str, str]]) -> list[str | tuple[str, str]]:
 
 
 def short(name: str, most: int = _NAME) -> str:
-    """Returns a name that is not too wide, with its end, which tells players of one kind apart."""
+    """Returns a name cut to a width; it keeps its end, where similar names differ."""
     if cell_len(name) <= most:
         return name
     head, tail = name[:3], name
@@ -78,37 +110,42 @@ def short(name: str, most: int = _NAME) -> str:
     return f"{head}…{tail}"
 
 
-def padded(name: str) -> str:
-    """Returns a name as wide as its column; some letters are two columns wide, some none."""
-    return set_cell_size(short(name), _NAME)
+def cut(names: Sequence[str], most: int) -> list[str]:
+    """Returns names cut to a width; those that are then alike get the seat's number."""
+    found = [short(name, most) for name in names]
+    return [
+        f"{short(name, most - 2)} {seat}" if found.count(found[seat]) > 1 else found[seat]
+        for seat, name in enumerate(names)
+    ]
 
 
-def trick(sight: PersonView, names: Sequence[str], last: Trick | None) -> Content:
-    """Returns the trick on the table, or the last one until a card is led to the next."""
-    table = sight.table
+def trick(view: PersonView, names: Sequence[str], last: Trick | None) -> Content:
+    """Returns the trick on the table; until the next lead, the last one."""
+    table = view.table
     if table.trick:
-        lines = [Content.styled(f"Trick {table.trick_number + 1}", _STRONG)]
-        return Content("\n").join(lines + _cards(sight, names, table.trick, table.winning))
-    if last is None or table.bidding:
-        what = "bidding" if table.bidding else ""
-        return Content.styled(what.capitalize(), _FAINT)
-    return finished_trick(sight, names, last)
+        head, plays, best = f"Trick {table.trick_number + 1}", table.trick, table.winning
+    elif last is None or table.bidding:
+        return Content.styled("Bidding" if table.bidding else "", _FAINT)
+    else:
+        head, plays, best = f"Trick {last.number + 1}", last.plays, last.winner
+    return Content("\n").join([Content.styled(head, _STRONG), *_cards(view, names, plays, best)])
 
 
-def finished_trick(sight: PersonView, names: Sequence[str], last: Trick) -> Content:
-    """Returns a finished trick."""
+def finished_trick(view: PersonView, names: Sequence[str], last: Trick) -> Content:
+    """Returns a finished trick, with its winner above."""
     head = f"{did(names, last.winner, 'win')} trick {last.number + 1}"
     lines = [Content.styled(head, _STRONG)]
-    return Content("\n").join(lines + _cards(sight, names, last.plays, last.winner))
+    return Content("\n").join(lines + _cards(view, names, last.plays, last.winner))
 
 
 def _cards(
-    sight: PersonView, names: Sequence[str], plays: Sequence[tuple[int, str]], best: int
+    view: PersonView, names: Sequence[str], plays: Sequence[tuple[int, str]], best: int
 ) -> list[Content]:
-    pack = sight.table.rules.pack
+    pack, shown = view.table.rules.pack, cut(names, _NAME)
+    column = max(map(cell_len, shown))
     return [
         Content.assemble(
-            f"{padded(names[seat])} ",
+            f"{set_cell_size(shown[seat], column)} ",
             card(name, pack, _STRONG),
             " led" if place == 0 else "    ",
             " *" if seat == best else "",
@@ -117,12 +154,12 @@ def _cards(
     ]
 
 
-def hand_panel(sight: PersonView) -> Content:
-    """Returns the own hand, a line for each suit; keys stand before what may be played."""
-    pack = sight.table.rules.pack
-    playing = sight.mine and not sight.table.bidding
+def hand_panel(view: PersonView) -> Content:
+    """Returns the person's hand, a line for each suit; a legal card has its key before it."""
+    pack = view.table.rules.pack
+    playing = view.mine and not view.table.bidding
     lines: list[Content] = []
-    for suit in sight.hand:
+    for suit in view.hand:
         letter = suit[0].name[1]
         head = f"{symbol(letter, pack)} {suit_word(letter, pack):<9}"
         style = _SUIT_STYLES[pack.suits.index(letter)]
@@ -142,12 +179,12 @@ def _held(choice: Choice, pack: Pack, playing: bool) -> Content:
     return Content.assemble(key, face, " ").stylize(link, 0, len(choice.name) + 2)
 
 
-def bids(sight: PersonView) -> Content:
-    """Returns the bids; a forbidden one stands in brackets."""
-    if not sight.bids:
+def bids(view: PersonView) -> Content:
+    """Returns the bids; a forbidden bid is in brackets."""
+    if not view.bids:
         return Content("")
     parts: list[Content | str] = [("Bid  ")]
-    for choice in sight.bids:
+    for choice in view.bids:
         link = Style.from_meta({"@click": f"app.take({choice.action})"})
         key = "" if choice.key == choice.name else f"{choice.key}:"
         text = f"({choice.name})" if choice.problem else f"{key}{choice.name}"
@@ -156,7 +193,7 @@ def bids(sight: PersonView) -> Content:
 
 
 def rules_page(rules: Rules) -> str:
-    """Returns the rules in plain words, as Markdown."""
+    """Returns the rules in plain words, in Markdown."""
     lines: list[str] = []
     for section in explain_sections(rules):
         lines += ["", f"### {section.heading}", ""]
@@ -167,15 +204,15 @@ def rules_page(rules: Rules) -> str:
     return "\n".join(lines)
 
 
-def asked(sight: PersonView, names: Sequence[str]) -> str:
-    """Returns in words who is to do what."""
-    table = sight.table
+def asked(view: PersonView, names: Sequence[str]) -> str:
+    """Returns whose turn it is, and what the person can do."""
+    table = view.table
     if table.over:
-        return "The game is over."
-    if not sight.mine:
+        return "The game is over. Press n to play again, q to quit."
+    if not view.mine:
         return f"{names[table.actor]} is thinking …"
     what = "bid" if table.bidding else "card"
     said = [f"Your {what}: press its key or click on it"]
-    said += [choice.problem for choice in sight.bids if choice.problem]
-    said += [] if sight.hand else ["You see the cards of the others, not your own"]
+    said += [choice.problem for choice in view.bids if choice.problem]
+    said += [] if view.hand else ["You see the cards of the others, not your own"]
     return ". ".join(said) + "."

@@ -1,4 +1,4 @@
-"""The game line by line, for pipes, scripts and screen readers: a thin face over ``Match``."""
+"""The game line by line, for pipes, scripts and screen readers: a thin layer over ``Session``."""
 
 from __future__ import annotations
 
@@ -7,104 +7,144 @@ from collections.abc import Callable, Sequence
 
 from ohhell_env.cards import plain_name
 from ohhell_env.errors import OhHellError, shown
-from ohhell_env.rules.phrases import suit_word
+from ohhell_env.rules.phrases import enumerate_words, suit_word
+from ohhell_train.play.events import needs, result, roles, trick_line
+from ohhell_train.play.keys import MEANINGS, working_keys
 from ohhell_train.play.match import Match
 from ohhell_train.play.others import PlayerError
-from ohhell_train.play.sight import Choice, PersonView
-from ohhell_train.play.telling import needs, result, roles, trick_line
+from ohhell_train.play.session import Session
+from ohhell_train.play.view import Choice, PersonView
 
-HELP = (
-    "Write a card (TH or 10H) or a bid (3). v: the table, h: hint, u: undo (in practice), t: last "
-    "trick, s: score sheet, r: rules, q: quit, ?: this help."
-)
+_MORE = {"v": "the table", "?": "these commands"}
+"""Commands that a table with a screen does not need."""
+_WHY_NOT = {
+    "h": "There is no hint: it is not your turn.",
+    "u": "There is no move of yours to take back.",
+    "x": "No player has failed.",
+    "n": "This game is not over yet.",
+    "t": "No trick is finished yet.",
+    "s": "No deal is over yet.",
+}
+_NO_PRACTICE = "You can take moves back in practice only (--practice)."
 
 
 class PlainGame:
-    """Plays a match with lines of text.
+    """Plays a session with lines of text.
 
     Args:
-        match: The game.
+        session: The session, with its first game.
         read: Returns a line; raises EOFError at the end of the input.
-        write: Says a line.
+        write: Writes a line.
     """
 
     def __init__(
         self,
-        match: Match,
+        session: Session,
         read: Callable[[], str] = input,
         write: Callable[[str], None] = print,
     ) -> None:
-        self.match, self._read, self._write = match, read, write
+        self.session, self._read, self._write = session, read, write
         self._printed = 0
-        self._commands: dict[str, Callable[[], None]] = {
-            "v": self._table,
+        self._failed = False
+        self._offered: list[str] = []
+        self._actions: dict[str, Callable[[], None]] = {
             "h": self._hint,
             "u": self._undo,
+            "x": self._ask_again,
+            "n": self._play_again,
+            "v": self._table,
             "t": self._last_trick,
             "s": self._sheet,
             "r": lambda: self._write(self.match.rules_text.rstrip()),
-            "?": lambda: self._write(HELP),
+            "?": lambda: self._write(self._commands()),
         }
 
+    @property
+    def match(self) -> Match:
+        """The present game."""
+        return self.session.match
+
     def run(self) -> None:
-        """Plays until the game is over or the person quits."""
-        self._write(HELP)
+        """Plays until the person quits or the input ends."""
+        self._introduce()
         while True:
-            ready = self._advance()
-            self._tell()
-            if self.match.over and not self.match.practice:
-                return
-            word = self._ask() if ready else self._ask_again()
+            self._advance()
+            self._write_events()
+            word = self._ask()
             if word in ("q", None):
                 return
-            if ready:
-                self._obey(word)
+            self._obey(word)
 
-    def _advance(self) -> bool:
-        """Lets the others move; returns whether none of them failed."""
+    def _introduce(self) -> None:
+        others = [each.label for each in self.match.seated if each.player]
+        self._write(f"At the table with you: {enumerate_words(others)}.")
+
+    def _advance(self) -> None:
+        """Lets the other seats move until it is the person's turn, or one of them fails."""
+        if self._failed:  # only x asks again
+            return
         try:
             self.match.advance()
         except PlayerError as error:
-            self._tell()
+            self._failed = True
+            self._write_events()
             self._write(f"{error}")
-            return False
-        return True
 
-    def _tell(self) -> None:
-        """Says what has happened since the last time."""
+    def _write_events(self) -> None:
+        """Writes the events since the last time."""
         for line in self.match.events[self._printed :]:
             self._write(line)
         self._printed = len(self.match.events)
         if self.match.trouble:
             self._write(self.match.trouble)
 
-    def _line(self, prompt: str) -> str | None:
+    def _keys(self) -> dict[str, str]:
+        """Returns the commands that work now, with their meanings."""
+        keys = working_keys(self.match, self._failed)
+        end = keys.pop("q")
+        return keys | _MORE | {"q": end}
+
+    def _commands(self) -> str:
+        listed = ", ".join(f"{key}: {meaning}" for key, meaning in self._keys().items())
+        move = "a bid (3), a card (TH or 10H), or " if self.match.mine else ""
+        return f"Write {move}{listed}."
+
+    def _ask(self) -> str | None:
+        view = self.match.view
+        if self.match.mine:
+            for line in situation(view, self.match.names):
+                self._write(line)
+        if self._offered != list(self._keys()):
+            self._offered = list(self._keys())
+            self._write(self._commands())
+        if self.match.over:
+            prompt = "n plays again, q quits:"
+        elif self._failed:
+            prompt = f"x asks {self.match.names[view.table.actor]} again, q quits:"
+        else:
+            names = " ".join(choice.name for choice in view.choices if not choice.problem)
+            prompt = f"Your {'bid' if view.table.bidding else 'card'} ({names}):"
         self._write(prompt)  # on a line of its own, so that output without a terminal reads well
         try:
             return self._read().strip()
         except EOFError:
             return None
 
-    def _ask_again(self) -> str | None:
-        return self._line("Enter asks again, q quits:")
-
-    def _ask(self) -> str | None:
-        sight = self.match.sight
-        if self.match.over:
-            return self._line("u goes back, q quits:")
-        for line in situation(sight, self.match.names):
-            self._write(line)
-        what = "bid" if sight.table.bidding else "card"
-        names = " ".join(choice.name for choice in sight.choices if not choice.problem)
-        return self._line(f"Your {what} ({names}):")
-
     def _obey(self, word: str) -> None:
-        command = self._commands.get(word.lower())
-        if command is not None:
-            command()
-            return
-        wanted = plain_name(word, self.match.sight.table.rules.pack)
-        chosen = [each for each in self.match.sight.choices if each.name == wanted]
+        key = word.lower()
+        if key in self._keys():
+            self._actions[key]()
+        elif key in MEANINGS:
+            outside_practice = key == "u" and not self.match.practice
+            self._write(_NO_PRACTICE if outside_practice else _WHY_NOT[key])
+        elif self._failed and not word:
+            self._ask_again()
+        else:
+            self._choose(word)
+
+    def _choose(self, word: str) -> None:
+        wanted = plain_name(word, self.match.view.table.rules.pack)
+        chosen = [each for each in self.match.view.choices if each.name == wanted]
         if not chosen:
             self._write(f"{shown(word)} is no move or command here; ? lists the commands.")
         elif chosen[0].problem:
@@ -113,16 +153,16 @@ class PlainGame:
             self.match.choose(chosen[0].action)
 
     def _table(self) -> None:
-        sight = self.match.sight
-        for seat, name in enumerate(self.match.names):
+        view = self.match.view
+        for seat, each in enumerate(self.match.seated):
             parts = [
-                f"bid {'-' if sight.table.bids[seat] is None else sight.table.bids[seat]}",
-                f"won {sight.table.tricks_won[seat]}",
-                f"needs {needs(sight.needed[seat])}",
-                f"score {sight.table.scores[seat]}",
-                *roles(sight, seat),
+                f"bid {'-' if view.table.bids[seat] is None else view.table.bids[seat]}",
+                f"won {view.table.tricks_won[seat]}",
+                f"needs {needs(view.needed[seat])}",
+                f"score {view.table.scores[seat]}",
+                *roles(view, seat),
             ]
-            self._write(f"{name}: {', '.join(parts)}")
+            self._write(f"{each.label}: {', '.join(parts)}")
 
     def _hint(self) -> None:
         try:
@@ -131,45 +171,50 @@ class PlainGame:
             self._write(f"{error}")
             return
         if advice is not None:
-            self._write(f"{self.match.adviser}: {advice.text}")
+            self._write(f"Hint from {self.match.adviser}: {advice.words}")
+            self._write(advice.numbers)
+
+    def _ask_again(self) -> None:
+        self._failed = False
 
     def _undo(self) -> None:
-        if not self.match.practice:
-            self._write("Moves are taken back in practice only (--practice).")
-        elif self.match.undo():
+        if self.match.undo():
+            self._failed = False
             self._printed = len(self.match.events)
             self._write("Back at your last decision.")
-        else:
-            self._write("There is nothing to take back.")
+
+    def _play_again(self) -> None:
+        try:
+            self.session.another()
+        except (OhHellError, OSError) as error:
+            self._write(f"The next game cannot begin: {error}")
+            return
+        self._printed = 0
 
     def _last_trick(self) -> None:
         last = self.match.last_trick
-        if last is None:
-            self._write("No trick has been played yet.")
-            return
-        self._write(trick_line(last, self.match.names))
+        if last is not None:
+            self._write(trick_line(last, self.match.names))
 
     def _sheet(self) -> None:
-        if not self.match.sheet:
-            self._write("No deal is over yet.")
         for row in self.match.sheet:
             self._write(f"Deal {row.deal + 1}, hand size {row.hand_size}, trump {row.trump}:")
             for seat, name in enumerate(self.match.names):
                 self._write(f"  {name}: {result(row, seat)}")
 
 
-def situation(sight: PersonView, names: Sequence[str]) -> list[str]:
+def situation(view: PersonView, names: Sequence[str]) -> list[str]:
     """Returns what the person sees before a decision, in lines."""
-    table = sight.table
-    seen = [(seat, cards) for seat, cards in table.hands.items() if seat != sight.seat]
+    table = view.table
+    seen = [(seat, cards) for seat, cards in table.hands.items() if seat != view.seat]
     shown = ", ".join(f"{names[seat]} holds {' '.join(cards)}" for seat, cards in sorted(seen))
     lines = [f"You see the cards of the others, not your own: {shown}"] if shown else []
-    lines += [choice.problem for choice in sight.bids if choice.problem]
-    if sight.hand:
-        lines.append(f"Your hand: {'; '.join(_suit(sight, suit) for suit in sight.hand)}")
+    lines += [choice.problem for choice in view.bids if choice.problem]
+    if view.hand:
+        lines.append(f"Your hand: {'; '.join(_suit(view, suit) for suit in view.hand)}")
     return [textwrap.fill(line, 100, subsequent_indent="  ") for line in lines]
 
 
-def _suit(sight: PersonView, suit: Sequence[Choice]) -> str:
-    word = suit_word(suit[0].name[1], sight.table.rules.pack)
+def _suit(view: PersonView, suit: Sequence[Choice]) -> str:
+    word = suit_word(suit[0].name[1], view.table.rules.pack)
     return f"{word} {' '.join(choice.name for choice in suit)}"

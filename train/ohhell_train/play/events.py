@@ -1,7 +1,7 @@
-"""What happened at the table, a line for each event, and the score sheet.
+"""The events at the table, one line each, and the score sheet.
 
-Lines are made from what the person saw before and after a move. Of a deal that is over everything
-is public, so its record tells the rest.
+Lines are made from the person's views before and after a move. After a deal everything is public,
+so the rest comes from its record.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from ohhell_env.game import Game
 from ohhell_env.pictures.faces import suit_name, symbol
 from ohhell_env.rules import Rules
 from ohhell_env.rules.phrases import suit_word
-from ohhell_train.play.sight import PersonView, Play
+from ohhell_train.play.view import PersonView, Play
 
 YOU = "You"
-"""What the person is called who gives no name."""
+"""The name of a person who gives none."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Trick:
     """A finished trick."""
 
     number: int
-    """Its number in the deal, from 0 on."""
+    """Its number in the deal, from 0."""
     plays: Sequence[Play]
     winner: int
 
@@ -37,12 +37,12 @@ class SheetRow:
     """A finished deal on the score sheet; lists are by seat."""
 
     deal: int
-    """Its number in the game, from 0 on."""
+    """Its number in the game, from 0."""
     hand_size: int
     trump: str
     """In words."""
     suit: str
-    """Its symbol; "NT" without trumps."""
+    """Its symbol; "NT" in a no-trump deal."""
     bids: Sequence[int]
     tricks_won: Sequence[int]
     points: Sequence[int]
@@ -51,12 +51,12 @@ class SheetRow:
 
 
 def did(names: Sequence[str], seat: int, verb: str) -> str:
-    """Returns who did something: "Ann bids", "You bid"."""
+    """Returns a seat and its verb: "Ann bids", "You bid"."""
     return f"{YOU} {verb}" if names[seat] == YOU else f"{names[seat]} {verb}s"
 
 
 def sheet_row(scored: Game) -> SheetRow:
-    """Returns a deal on the score sheet.
+    """Returns the row of a finished deal.
 
     Args:
         scored: The table after the last card, before the next deal.
@@ -78,18 +78,18 @@ def sheet_row(scored: Game) -> SheetRow:
 
 
 def trump_words(trump: str, rules: Rules) -> str:
-    """Returns a trump as words; "NT" is no trumps, "?" one that is not known yet."""
+    """Returns a trump in words; "NT" is no-trump, "?" a trump that is not known yet."""
     words = {"?": "not known yet", "NT": suit_word("NT", rules.pack)}
     return words.get(trump) or suit_name(trump, rules.pack)
 
 
-def last_trick(sight: PersonView, rows: Sequence[SheetRow]) -> Trick | None:
-    """Returns the trick that was finished last; of the deal before at the beginning of a deal."""
-    done = sight.table.trick_number
-    if not done or sight.leader is None:
+def last_trick(view: PersonView, rows: Sequence[SheetRow]) -> Trick | None:
+    """Returns the last finished trick; at the start of a deal, that of the deal before."""
+    done = view.table.trick_number
+    if not done or view.leader is None:
         return rows[-1].last_trick if rows else None
-    players = sight.table.rules.players
-    return Trick(done - 1, sight.plays[(done - 1) * players : done * players], sight.leader)
+    players = view.table.rules.players
+    return Trick(done - 1, view.plays[(done - 1) * players : done * players], view.leader)
 
 
 def trick_line(trick: Trick, names: Sequence[str]) -> str:
@@ -98,16 +98,16 @@ def trick_line(trick: Trick, names: Sequence[str]) -> str:
     return f"Trick {trick.number + 1}: {cards}; {did(names, trick.winner, 'win')} it"
 
 
-def opening(sight: PersonView, names: Sequence[str]) -> str:
+def opening(view: PersonView, names: Sequence[str]) -> str:
     """Returns the line that opens a deal."""
-    table = sight.table
+    table = view.table
     turned = f" ({table.turned} turned)" if table.turned else ""
     trump = trump_words(table.trump, table.rules)
     deals = did(names, table.dealer, "deal")
     return f"{table.where[0].upper()}{table.where[1:]}; trump: {trump}{turned}; {deals}"
 
 
-def tell(
+def move_lines(
     before: PersonView,
     after: PersonView,
     names: Sequence[str],
@@ -116,10 +116,10 @@ def tell(
     """Yields a line for each event of one move.
 
     Args:
-        before: What the person saw before it.
-        after: And after it; with ``ended`` this may be the next deal.
-        names: By seat.
-        ended: The record of the deal that the move ended, and its row of the score sheet.
+        before: The person's view before the move.
+        after: The person's view after it; with ``ended`` this may be the next deal.
+        names: Names by seat.
+        ended: If the move ended a deal: the deal's record and its row of the score sheet.
     """
     if ended is not None:
         yield from _end_of_deal(before, names, *ended)
@@ -143,9 +143,9 @@ def _bids(before: PersonView, bids: dict[int, int], names: Sequence[str]) -> Ite
             yield f"{did(names, seat, 'bid')} {bids[seat]}"
 
 
-def _in_turn(sight: PersonView) -> Iterator[int]:
-    players = sight.table.rules.players
-    return ((sight.eldest + place) % players for place in range(players))
+def _in_turn(view: PersonView) -> Iterator[int]:
+    players = view.table.rules.players
+    return ((view.eldest + place) % players for place in range(players))
 
 
 def _plays(before: PersonView, plays: Sequence[Play], names: Sequence[str]) -> Iterator[str]:
@@ -169,7 +169,7 @@ def _end_of_deal(
 
 
 def result(row: SheetRow, seat: int) -> str:
-    """Returns in words what a seat made of a deal."""
+    """Returns the result of a seat in a deal, in words."""
     made = "made" if row.bids[seat] == row.tricks_won[seat] else "missed"
     return (
         f"{made}, {row.tricks_won[seat]} of {row.bids[seat]}; {row.points[seat]:+} "
@@ -178,7 +178,7 @@ def result(row: SheetRow, seat: int) -> str:
 
 
 def needs(needed: int | None) -> str:
-    """Returns in words how many tricks a seat still needs for its bid."""
+    """Returns how many tricks a seat still needs for its bid, in words."""
     if needed is None:
         return "-"
     if needed > 0:
@@ -186,21 +186,21 @@ def needs(needed: int | None) -> str:
     return "no more" if needed == 0 else f"{-needed} over"
 
 
-def roles(sight: PersonView, seat: int) -> list[str]:
-    """Returns what a seat is in the deal, in words."""
-    found = ["dealer"] * (seat == sight.table.dealer) + ["eldest"] * (seat == sight.eldest)
-    return found + ["leads"] * (seat == sight.leader and not sight.table.over)
+def roles(view: PersonView, seat: int) -> list[str]:
+    """Returns the roles of a seat in the deal: "dealer", "eldest", "leads"."""
+    found = ["dealer"] * (seat == view.table.dealer) + ["eldest"] * (seat == view.eldest)
+    return found + ["leads"] * (seat == view.leader and not view.table.over)
 
 
 def paid_line(paid: Sequence[float], names: Sequence[str]) -> Iterator[str]:
-    """Yields the line that tells what is paid at the end of a game, if anything is."""
+    """Yields a line with the settlement of a game, if there is one."""
     if any(paid):
         shares = (f"{name} {share:+g}" for name, share in zip(names, paid, strict=True))
         yield f"Paid: {', '.join(shares)}"
 
 
 def final(scores: Sequence[int], winners: Sequence[int], names: Sequence[str]) -> str:
-    """Returns the line that ends a game."""
+    """Returns the last line of a game: who wins, and all scores."""
     order = sorted(range(len(names)), key=lambda seat: -scores[seat])
     standing = ", ".join(f"{names[seat]} {scores[seat]}" for seat in order)
     first = " and ".join(names[seat] for seat in winners)

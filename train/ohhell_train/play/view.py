@@ -1,6 +1,7 @@
-"""``PersonView``: all that the person at the table may see and do, from their seat's observation.
+"""``PersonView``: everything that the person at the table may see and do.
 
-The faces know nothing but this, so that hidden cards cannot reach them.
+It is made from the observation of the person's seat. The table and the lines show nothing else, so
+hidden cards cannot reach the screen.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from ohhell_env.observation import Layout, decode, layout_of
 from ohhell_env.pictures.view import TableView, in_order, seat_view
 
 _LETTERS = "abcdefgijkmnpvwyz"
-"""Without those that ask for something else, and those that look like figures."""
+"""Letters for cards. The others are keys of the table while cards are chosen, or look like digits.
+``n`` is both: it starts another game, but only after the end, when no card can be chosen."""
 CARD_KEYS = "123456789" + _LETTERS
 BID_KEYS = "0123456789" + _LETTERS
 
@@ -32,16 +34,16 @@ Play = tuple[int, str]
 
 @dataclass(frozen=True)
 class Choice:
-    """A card of the own hand, or a bid."""
+    """A card of the person's hand, or a bid."""
 
     action: int
-    """Its code."""
+    """Its action code."""
     name: str
-    """As people write it: "TH", or the number of a bid."""
+    """The name that people write: "TH", or the number of a bid."""
     key: str
-    """The key that takes it."""
+    """The key that chooses it."""
     problem: str
-    """Why it may not be taken now; empty where it may."""
+    """The reason why it is not allowed now; empty where it is allowed."""
 
 
 @dataclass(frozen=True)
@@ -52,17 +54,17 @@ class PersonView:
     seat: int
     """The person's seat."""
     mine: bool
-    """Whether the person is to act."""
+    """Whether it is the person's turn."""
     needed: Sequence[int | None]
-    """Bid less tricks won, by seat; None where no bid is known."""
+    """Bid minus tricks won, by seat; None while the bid is unknown."""
     leader: int | None
-    """The seat that leads or led the trick; None in the bidding."""
+    """The seat that leads or has led the trick; None in the bidding."""
     plays: Sequence[Play]
-    """Every card of the deal in the order of play."""
+    """Every card of the deal, in the order of play."""
     bids: Sequence[Choice]
-    """The bids to choose from; empty but at the person's own bid."""
+    """All bids, at the person's own bid; empty at any other time."""
     hand: Sequence[Sequence[Choice]]
-    """The cards held, by suit."""
+    """The person's cards, by suit."""
 
     @property
     def eldest(self) -> int:
@@ -71,14 +73,14 @@ class PersonView:
 
     @property
     def choices(self) -> list[Choice]:
-        """What is to be chosen from, forbidden ones too; empty where others are to act."""
+        """The bids or cards to choose from, forbidden ones too; empty at another seat's turn."""
         if not self.mine:
             return []
         return list(self.bids) or [choice for suit in self.hand for choice in suit]
 
 
 def observe(game: Game, layout: Layout, seat: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    """Returns observation and action mask of a seat."""
+    """Returns the observation and the action mask of a seat."""
     buffers = new_buffer(1, layout.length), new_buffer(1, layout.num_actions)
     batch.observe_one(game.state, game.compiled, layout.compiled(), seat, *buffers)
     return buffers[0][: layout.length].copy(), buffers[1][: layout.num_actions].copy()
@@ -87,8 +89,8 @@ def observe(game: Game, layout: Layout, seat: int) -> tuple[NDArray[np.int8], ND
 def person_view(game: Game, seat: int) -> PersonView:
     """Returns the table as a seat sees it."""
     layout = layout_of(game.rules, "default", game.chosen_size)
-    view = decode(observe(game, layout, seat)[0], game.rules)
-    table = seat_view(view, game.rules, seat, game.seat)
+    seen = decode(observe(game, layout, seat)[0], game.rules)
+    table = seat_view(seen, game.rules, seat, game.seat)
     mine = game.seat == seat
 
     def absolute(distance: int) -> int:
@@ -98,16 +100,16 @@ def person_view(game: Game, seat: int) -> PersonView:
         table=table,
         seat=seat,
         mine=mine,
-        needed=[view["needed"][(other - seat) % game.players] for other in range(game.players)],
-        leader=None if view["leader"] is None else absolute(view["leader"]),
-        plays=[(absolute(distance), card) for distance, card in view["plays"]],
+        needed=[seen["needed"][(other - seat) % game.players] for other in range(game.players)],
+        leader=None if seen["leader"] is None else absolute(seen["leader"]),
+        plays=[(absolute(distance), card) for distance, card in seen["plays"]],
         bids=_bids(game, table) if mine and table.bidding else (),
-        hand=_hand(game, view, mine and not table.bidding),
+        hand=_hand(game, seen, mine and not table.bidding),
     )
 
 
 def _bids(game: Game, table: TableView) -> list[Choice]:
-    """Returns every number up to the hand size; which of them may be bid, the engine says."""
+    """Returns every bid from 0 to the hand size; the engine decides which ones are legal."""
     legal = set(game.legal_actions())
     codes = sorted(legal | {BID_BASE + number for number in range(table.hand_size + 1)})
     return [
@@ -121,10 +123,10 @@ def _bids(game: Game, table: TableView) -> list[Choice]:
     ]
 
 
-def _hand(game: Game, view: dict[str, Any], asked: bool) -> list[list[Choice]]:
+def _hand(game: Game, seen: dict[str, Any], asked: bool) -> list[list[Choice]]:
     """Returns the cards held; each keeps the key that it had when the cards were dealt."""
-    pack, held = game.rules.pack, set(view["hand"])
-    own = [card for distance, card in view["plays"] if distance == 0]
+    pack, held = game.rules.pack, set(seen["hand"])
+    own = [card for distance, card in seen["plays"] if distance == 0]
     dealt = in_order([*held, *own], pack)
     places = {name: place for place, name in enumerate(name for suit in dealt for name in suit)}
     legal = set(game.legal_actions()) if asked else set()
@@ -139,5 +141,5 @@ def _hand(game: Game, view: dict[str, Any], asked: bool) -> list[list[Choice]]:
 
 
 def _problem(game: Game, action: int) -> str:
-    """Returns in short why an action of the seat to act is not legal."""
+    """Returns in a few words why the seat to act may not take an action."""
     return str(explain_illegal(game, action)).partition("; legal ")[0]
