@@ -47,7 +47,7 @@ def hand(cards: str) -> np.uint64:
 def rows(*told: dict[str, Any]) -> Rows:
     """Returns ``BIDS`` rows; what is not told is zero, and nothing is forecast."""
     found = np.zeros(len(told), BIDS)
-    for name in ("worth", "chance", "shares"):
+    for name in ("value", "prob", "trick_probs"):
         found[name] = np.nan
     found["place"] = 1
     for row, values in zip(found, told, strict=True):
@@ -103,25 +103,25 @@ def test_forecasts_are_what_the_player_explains_at_the_table() -> None:
             told = player.explain({"observation": view[:-MARGIN], "action_mask": mask[:-MARGIN]})
             assert told.chosen == BID_BASE + row["bid"]
             thought = next(each for each in told.thoughts if each.action == told.chosen)
-            assert row["worth"] == thought.value
-            assert row["chance"] == pytest.approx(thought.value / (10 + row["bid"]))
+            assert row["value"] == thought.value
+            assert row["prob"] == pytest.approx(thought.value / (10 + row["bid"]))
             game.apply(told.chosen)
     assert len(report.bids) == 18
 
 
 def test_chances_that_do_not_follow_from_the_points_are_left_out() -> None:
     found = bidding_report("heuristic", "self", Deals(RULES, 4, 3), 20).bids
-    assert not np.isnan(found["worth"]).all() and np.isnan(found["chance"]).all()
+    assert not np.isnan(found["value"]).all() and np.isnan(found["prob"]).all()
     assert mean_gap(calibration_rows(found), CHANCE) is None
 
 
 def test_search_foretells_tricks() -> None:
     found = bidding_report("search:worlds=8", "heuristic", Deals(RULES, 4, 2), 3).bids
-    told = found[~np.isnan(found["chance"])]
+    told = found[~np.isnan(found["prob"])]
     assert len(told) > 4
-    shares = told["shares"][:, :3]
+    shares = told["trick_probs"][:, :3]
     assert shares.sum(axis=1) == pytest.approx(1.0)
-    assert told["chance"].tolist() == [shares[i, bid] for i, bid in enumerate(told["bid"])]
+    assert told["prob"].tolist() == [shares[i, bid] for i, bid in enumerate(told["bid"])]
     table = calibration_rows(found)
     tricks = [row for row in table if row["quantity"] == TRICKS]
     assert sum(row["predicted"] for row in tricks) == pytest.approx(1.0)
@@ -131,13 +131,13 @@ def test_search_foretells_tricks() -> None:
 
 def test_players_that_do_not_explain_are_not_asked() -> None:
     report = bidding_report("random", "self", Deals(RULES, 4, 3), 5)
-    assert np.isnan(report.bids["worth"]).all()
+    assert np.isnan(report.bids["value"]).all()
     assert not {"calibration.csv", "calibration.png"} & set(report.files())
 
 
 def test_a_player_whose_values_are_right_as_differences_alone_foretells_no_points() -> None:
     report = bidding_report("zoo:universal", "self", Deals(NO_PAY_FOR_MISSES, 4, 3), 5)
-    assert np.isnan(report.bids["worth"]).all() and np.isnan(report.bids["chance"]).all()
+    assert np.isnan(report.bids["value"]).all() and np.isnan(report.bids["prob"]).all()
     assert not {"calibration.csv", "calibration.png"} & set(report.files())
 
 
@@ -232,7 +232,7 @@ def test_calibration_of_a_player_that_knows_and_of_one_that_boasts() -> None:
     chance = rng.uniform(0.2, 0.9, 4000)
     made = rng.random(4000) < chance
     told = rows(*({"hand_size": 1} for _ in range(4000)))
-    told["tricks"], told["chance"], told["worth"] = ~made, chance, 10 * chance
+    told["tricks"], told["prob"], told["value"] = ~made, chance, 10 * chance
     told["points"] = 10 * made
     table = calibration_rows(told)
     chances = [row for row in table if row["quantity"] == CHANCE]
@@ -244,7 +244,7 @@ def test_calibration_of_a_player_that_knows_and_of_one_that_boasts() -> None:
     assert np.mean(inside) > 0.85, "nearly all intervals hold what was forecast"
     gap = mean_gap(table, CHANCE)
     assert gap is not None and gap[0] < 0.03 and gap[1] == 4000
-    told["chance"] = np.minimum(chance + 0.2, 1.0)
+    told["prob"] = np.minimum(chance + 0.2, 1.0)
     boasts = mean_gap(calibration_rows(told), CHANCE)
     assert boasts is not None and boasts[0] == pytest.approx(0.2, abs=0.03)
     points = [r for r in table if r["quantity"] == POINTS and r["hand_size"] == ""]
@@ -252,7 +252,7 @@ def test_calibration_of_a_player_that_knows_and_of_one_that_boasts() -> None:
 
 
 def test_equal_forecasts_share_one_bin() -> None:
-    told = rows(*({"hand_size": 2, "worth": 4.0, "points": n} for n in range(6)))
+    told = rows(*({"hand_size": 2, "value": 4.0, "points": n} for n in range(6)))
     points = [row for row in calibration_rows(told) if row["quantity"] == POINTS]
     assert [(row["hands"], row["predicted"], row["observed"]) for row in points] == [
         (6, 4.0, 2.5)

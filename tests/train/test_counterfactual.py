@@ -89,7 +89,7 @@ def test_a_label_is_what_the_deal_brings() -> None:
 
 def labels_of(notes: AdvantageDataset, decisions: int) -> list[np.ndarray]:
     sizes = notes.sizes[:decisions].astype(int)
-    return np.split(notes.worth[: sizes.sum()], np.cumsum(sizes)[:-1])
+    return np.split(notes.values[: sizes.sum()], np.cumsum(sizes)[:-1])
 
 
 def own_choices(games: Any, compiled: Any, models: Any) -> list[list[tuple[int, float]]]:
@@ -142,7 +142,7 @@ def test_notes_stay_within_what_float16_holds() -> None:
     for part in notes:
         assert np.isfinite(part.situations).all() and np.isfinite(part.choices).all()
         assert np.abs(part.situations).max() <= 8 and np.abs(part.choices).max() <= 8
-        assert (part.sizes >= 2).all() and part.sizes.sum() == len(part.worth)
+        assert (part.sizes >= 2).all() and part.sizes.sum() == len(part.values)
     assert (notes.bids.numbers >= 0).all() and notes.bids.numbers.max() < NUM_BIDS
     assert (notes.cards.numbers >= 0).all() and notes.cards.numbers.max() < BID_BASE
 

@@ -46,7 +46,7 @@ def setup(entrants: Sequence[Any] = ("random", "heuristic")) -> Setup:
 
 def test_the_plan_of_a_field_covers_every_block_of_every_pair_once() -> None:
     units = plan("field", 3, 10, 4)
-    blocks = [(u.one, u.field, b) for u in units for b in range(u.first, u.first + u.blocks)]
+    blocks = [(u.challenger, u.field, b) for u in units for b in range(u.first, u.first + u.blocks)]
     assert len(blocks) == len(set(blocks)) == 6 * 10
     assert all(one != field for one, field, _ in blocks)
     assert units[0] == Unit(0, 0, 1, 4)

@@ -297,7 +297,7 @@ def test_the_deals_as_an_array(finished: Path) -> None:
         deals = store.deals()
         assert list(store.entrants) == ["random", "heuristic", "sometimes"]
         assert store.about["seed"] == 3
-    pair = deals[(deals["one"] == 2) & (deals["field"] == 1)].reshape(BLOCKS, 3, 3)
+    pair = deals[(deals["challenger"] == 2) & (deals["field"] == 1)].reshape(BLOCKS, 3, 3)
     assert (pair["points"] == outcome["scores"]).all()
     assert (pair["bid"] == outcome["bids"][:, :, 0]).all()
     assert (pair["tricks"] == outcome["tricks"][:, :, 0]).all()

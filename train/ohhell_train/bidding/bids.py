@@ -31,9 +31,9 @@ BIDS = np.dtype(
         ("before", "<i2"),  # sum of the bids made before, or UNKNOWN
         ("blind", "?"),  # a one-card deal in which nobody sees their own card
         # the player's forecasts; NaN without one
-        ("worth", "<f8"),  # expected points of this bid
-        ("chance", "<f8"),  # of making it
-        ("shares", "<f8", (NUM_BIDS,)),  # of 0, 1, ... tricks
+        ("value", "<f8"),  # expected points of this bid
+        ("prob", "<f8"),  # of making it
+        ("trick_probs", "<f8", (NUM_BIDS,)),  # of 0, 1, ... tricks
     ]
 )
 """One row for each bid."""
@@ -136,7 +136,7 @@ class _Played:
         place = (seat - self.dealt["dealer"][table] - 1) % seats
         size = self.dealt["hand_size"][table]
         found = np.zeros(len(table), BIDS)
-        for name in ("worth", "chance", "shares"):
+        for name in ("value", "prob", "trick_probs"):
             found[name] = np.nan
         found["block"], found["hand_size"], found["place"] = self.number[table], size, place + 1
         found["bid"], found["tricks"] = self.bids[table, seat], self.tricks[table, seat]

@@ -34,12 +34,12 @@ def calibration_rows(bids: Rows) -> list[dict[str, Any]]:
         for all hand sizes and for each. Tricks have a row for each hand size and number of tricks.
         There are no rows for quantities without forecasts.
     """
-    forecast = bids[~np.isnan(bids["worth"])]
-    rows = _chances(bids[~np.isnan(bids["chance"])])
+    forecast = bids[~np.isnan(bids["value"])]
+    rows = _chances(bids[~np.isnan(bids["prob"])])
     rows += _points(forecast, ALL)
     for size in np.unique(forecast["hand_size"]).tolist():
         rows += _points(forecast[forecast["hand_size"] == size], size)
-    return rows + _tricks(bids[~np.isnan(bids["shares"][:, 0])])
+    return rows + _tricks(bids[~np.isnan(bids["trick_probs"][:, 0])])
 
 
 def mean_gap(rows: list[dict[str, Any]], quantity: str) -> tuple[float, int] | None:
@@ -98,29 +98,30 @@ def _row(
 
 def _chances(bids: Rows) -> list[dict[str, Any]]:
     rows = []
-    place = np.minimum((bids["chance"] * BINS).astype(np.int64), BINS - 1)
+    place = np.minimum((bids["prob"] * BINS).astype(np.int64), BINS - 1)
     for number in np.unique(place).tolist():
         own = bids[place == number]
         made = share(int((own["bid"] == own["tricks"]).sum()), len(own))
         ends = number / BINS, (number + 1) / BINS
-        rows.append(_row(CHANCE, ALL, ends, len(own), float(own["chance"].mean()), made))
+        rows.append(_row(CHANCE, ALL, ends, len(own), float(own["prob"].mean()), made))
     return rows
 
 
 def _points(bids: Rows, size: int | str) -> list[dict[str, Any]]:
     if not len(bids):
         return []
-    edges = np.unique(np.quantile(bids["worth"], np.linspace(0.0, 1.0, BINS + 1)))
-    place = np.clip(np.searchsorted(edges, bids["worth"], side="right") - 1, 0, None)
+    edges = np.unique(np.quantile(bids["value"], np.linspace(0.0, 1.0, BINS + 1)))
+    place = np.clip(np.searchsorted(edges, bids["value"], side="right") - 1, 0, None)
     place = np.minimum(place, max(len(edges) - 2, 0))
     rows = []
     for number in np.unique(place).tolist():
         own = bids[place == number]
         mean, ends = interval(own["points"].astype(np.float64))
         low, high = (None, None) if ends is None else ends
-        worth = own["worth"]
         span = float(edges[number]), float(edges[min(number + 1, len(edges) - 1)])
-        rows.append(_row(POINTS, size, span, len(own), float(worth.mean()), (mean, low, high)))
+        rows.append(
+            _row(POINTS, size, span, len(own), float(own["value"].mean()), (mean, low, high))
+        )
     return rows
 
 
@@ -128,7 +129,7 @@ def _tricks(bids: Rows) -> list[dict[str, Any]]:
     rows = []
     for size in np.unique(bids["hand_size"]).tolist():
         own = bids[bids["hand_size"] == size]
-        predicted = own["shares"].mean(axis=0)
+        predicted = own["trick_probs"].mean(axis=0)
         for tricks in range(size + 1):
             seen = share(int((own["tricks"] == tricks).sum()), len(own))
             ends = float(tricks), float(tricks)

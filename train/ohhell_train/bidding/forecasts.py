@@ -45,15 +45,15 @@ def forecasts_of(one: Entrant, bidding: BidPositions) -> dict[str, NDArray[np.fl
         bidding: The tables.
 
     Returns:
-        "worth" (B,), "chance" (B,) and "shares" (B, NUM_BIDS) as in ``BIDS``, with NaN for missing
+        "value" (B,), "prob" (B,) and "trick_probs" (B, NUM_BIDS) as in ``BIDS``; NaN for missing
         forecasts; empty if the player cannot explain itself. B goes through ``asked`` by tables,
         then seats.
     """
     if not can_tell(one.player):
         return {}
     games, asked, compiled = bidding.games.copy(), bidding.asked, bidding.deals.compiled
-    worth, chance = np.full((2, *asked.shape), np.nan)
-    shares = np.full((*asked.shape, NUM_BIDS), np.nan)
+    value, prob = np.full((2, *asked.shape), np.nan)
+    trick_probs = np.full((*asked.shape, NUM_BIDS), np.nan)
     everywhere = np.arange(len(games))
     for _ in range(asked.shape[1]):
         seats = games["seat"].astype(np.int64)
@@ -63,15 +63,15 @@ def forecasts_of(one: Entrant, bidding: BidPositions) -> dict[str, NDArray[np.fl
             place, size = (table, seats[table]), int(games["hand_size"][table])
             points = compiled["points"][0][size, bids[table], : size + 1]
             forecast = _read(thought, int(bids[table]), points)
-            worth[place], chance[place], shares[place] = forecast
+            value[place], prob[place], trick_probs[place] = forecast
         answer_all(games, everywhere, compiled, BID_BASE + bids)
-    return {"worth": worth[asked], "chance": chance[asked], "shares": shares[asked]}
+    return {"value": value[asked], "prob": prob[asked], "trick_probs": trick_probs[asked]}
 
 
 class _Forecast(NamedTuple):
-    worth: float
-    chance: float
-    shares: NDArray[np.float64]
+    value: float
+    prob: float
+    trick_probs: NDArray[np.float64]
 
 
 def _thoughts(
@@ -103,23 +103,25 @@ def _read(explained: tuple[Thought, str], bid: int, points: NDArray[np.int32]) -
         points: (hand size + 1,), the points of the bid by tricks won.
     """
     thought, objective = explained
-    shares = np.full(NUM_BIDS, np.nan)
+    trick_probs = np.full(NUM_BIDS, np.nan)
     size = len(points) - 1
     if thought.tricks:
-        shares[: size + 1] = 0.0
-        shares[: len(thought.tricks)] = thought.tricks
-        return _Forecast(float(shares[: size + 1] @ points), float(shares[bid]), shares)
+        trick_probs[: size + 1] = 0.0
+        trick_probs[: len(thought.tricks)] = thought.tricks
+        return _Forecast(
+            float(trick_probs[: size + 1] @ points), float(trick_probs[bid]), trick_probs
+        )
     if thought.value is None or objective != "points":
-        return _Forecast(np.nan, np.nan, shares)
-    return _Forecast(thought.value, _implied_chance(thought.value, bid, points), shares)
+        return _Forecast(np.nan, np.nan, trick_probs)
+    return _Forecast(thought.value, _implied_prob(thought.value, bid, points), trick_probs)
 
 
-def _implied_chance(worth: float, bid: int, points: NDArray[np.int32]) -> float:
-    """Returns the chance of making a bid that follows from its expected points.
+def _implied_prob(value: float, bid: int, points: NDArray[np.int32]) -> float:
+    """Returns the probability of making a bid that follows from its expected points.
 
     It follows only if a missed bid costs the same however many tricks it is off; otherwise NaN.
     """
     missed = np.unique(np.delete(points, bid))
     if len(missed) != 1 or missed[0] == points[bid]:
         return np.nan
-    return float(np.clip((worth - missed[0]) / (points[bid] - missed[0]), 0.0, 1.0))
+    return float(np.clip((value - missed[0]) / (points[bid] - missed[0]), 0.0, 1.0))

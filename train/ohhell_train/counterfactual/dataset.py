@@ -45,7 +45,7 @@ class AdvantageDataset(NamedTuple):
     """(choices, inputs), in the order of the decisions."""
     numbers: NDArray[np.integer]
     """(choices,), card (suits in order) or bid."""
-    worth: NDArray[np.float32]
+    values: NDArray[np.float32]
     """(choices,), the result of each choice in prices
     (``ohhell_agents.value.advantage_nets.price``)."""
     sizes: NDArray[np.int8]
@@ -70,7 +70,7 @@ class AdvantageDataset(NamedTuple):
             self.tables[:decisions].copy(),
             self.choices[:choices].astype(np.float16),
             self.numbers[:choices].astype(np.int8),
-            self.worth[:choices].copy(),
+            self.values[:choices].copy(),
             self.sizes[:decisions].copy(),
         )
 

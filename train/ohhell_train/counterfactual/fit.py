@@ -28,7 +28,7 @@ class AdvantageBatch(NamedTuple):
     """float32 (choices, inputs)."""
     numbers: Tensor
     """int64 (choices,), card or bid."""
-    worth: Tensor
+    values: Tensor
     """float32 (choices,)."""
     decision: Tensor
     """int64 (choices,), the decision that each choice belongs to."""
@@ -127,7 +127,7 @@ def fit_advantage_net(
         total = 0.0
         for number, part in enumerate(_batches(notes, settings.batch_size, random)):
             reckoned = part.choices[:, 0] + network(part)
-            gap = _centred(reckoned - part.worth, part.decision, part.sizes)
+            gap = _centred(reckoned - part.values, part.decision, part.sizes)
             loss = (gap * gap).sum() / len(part.sizes)
             optimizer.zero_grad()
             loss.backward()
@@ -169,7 +169,7 @@ def _batches(
             torch.from_numpy(np.unpackbits(words, axis=1, bitorder="little").astype(np.float32)),
             torch.from_numpy(notes.choices[rows].astype(np.float32)),
             torch.from_numpy(notes.numbers[rows].astype(np.int64)),
-            torch.from_numpy(notes.worth[rows]),
+            torch.from_numpy(notes.values[rows]),
             torch.from_numpy(np.repeat(np.arange(len(drawn)), many)),
             torch.from_numpy(many.astype(np.float32)),
         )

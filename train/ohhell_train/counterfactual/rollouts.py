@@ -93,7 +93,7 @@ def label_all(tables, rules, models, chooser, settings, cards, bids):
         settings: ``RolloutSettings``.
         cards: Rows for D decisions and R choices about cards, by name: situations float32 (D,
             CARD_SITUATION), tables uint64 (D, BIT_WORDS), choices float32 (R, CARD_CHOICE), numbers
-            int64 (R,), worth float32 (R,) in prices, sizes int8 (D,), the number of choices.
+            int64 (R,), values float32 (R,) in prices, sizes int8 (D,), the number of choices.
         bids: The same for bids.
 
     Returns:
@@ -115,13 +115,13 @@ def label_all(tables, rules, models, chooser, settings, cards, bids):
                     if happens(rng, settings.bids):
                         found = _weigh_bids(row, record, models[0], bids, at, values, codes)
                         others = scratch, models, seated, rng
-                        _note_worth(
+                        _store_values(
                             row, record, others, settings.relative, bids, at, _BIDS, found, codes
                         )
                 elif not bidding and happens(rng, settings.cards):
                     found = _weigh_cards(row, record, models[0], cards, at, values, codes)
                     others = scratch, models, seated, rng
-                    _note_worth(
+                    _store_values(
                         row, record, others, settings.relative, cards, at, _CARDS, found, codes
                     )
             if player == HEURISTIC:
@@ -179,7 +179,7 @@ def _weigh_bids(row, rules, models, rows, at, values, codes):
 
 
 @inline
-def _note_worth(row, rules, others, relative, rows, at, first, found, codes):
+def _store_values(row, rules, others, relative, rows, at, first, found, codes):
     """Records the result of each choice, if there are two or more."""
     if found < 2:
         return
@@ -188,7 +188,7 @@ def _note_worth(row, rules, others, relative, rows, at, first, found, codes):
     for place in range(found):
         scratch[0] = row
         points = played_out(scratch[0], rules, models, seated, rng, codes[place], relative)
-        rows.worth[at[first + 1] + place] = points / unit
+        rows.values[at[first + 1] + place] = points / unit
     rows.sizes[at[first]] = found
     at[first] += 1
     at[first + 1] += found

@@ -24,7 +24,7 @@ class DistillBatch(NamedTuple):
     """uint8 (B, A), 1 for each legal action."""
     chosen: Tensor
     """int64 (B,), the teacher's action."""
-    worth: Tensor
+    returns: Tensor
     """float32 (B,), the seat's result of the deal, in units of reward."""
     hands: NDArray[np.uint64]
     """(B, seats - 1), the other seats' hands, clockwise: to be guessed, never an input."""
@@ -44,7 +44,7 @@ class DistillDataset:
     """(D, bytes), the bits of the action masks."""
     chosen: NDArray[np.uint8]
     """(D,), the teacher's action."""
-    worth: NDArray[np.float32]
+    returns: NDArray[np.float32]
     """(D,), the seat's result of the deal, in units of reward."""
     hands: NDArray[np.uint64]
     """(D, seats - 1), masks of the other seats' hands, clockwise."""
@@ -58,7 +58,7 @@ class DistillDataset:
         views: NDArray[np.int8],
         masks: NDArray[np.int8],
         chosen: NDArray[np.int64],
-        worth: NDArray[np.float32],
+        returns: NDArray[np.float32],
         hands: NDArray[np.uint64],
     ) -> Self:
         """Returns decisions from the tables' views (D, L) and masks (D, A)."""
@@ -69,7 +69,7 @@ class DistillDataset:
             values=views[rows, places],
             legal=np.packbits(masks != 0, axis=1),
             chosen=chosen.astype(np.uint8),
-            worth=worth,
+            returns=returns,
             hands=hands,
         )
 
@@ -106,7 +106,7 @@ class DistillDataset:
             torch.from_numpy(views),
             torch.from_numpy(masks),
             torch.from_numpy(self.chosen[rows].astype(np.int64)),
-            torch.from_numpy(self.worth[rows]),
+            torch.from_numpy(self.returns[rows]),
             self.hands[rows],
         )
 

@@ -124,8 +124,8 @@ class StudentFit:
             losses, log_probs, values = self.student.losses(part)
             same += int((log_probs.argmax(dim=-1) == part.chosen).sum())
             policy += float(losses.policy) * len(values)
-            off += float(((values - part.worth) ** 2).sum())
-        size, spread = len(self.held_out), float(self.held_out.worth.var())
+            off += float(((values - part.returns) ** 2).sum())
+        size, spread = len(self.held_out), float(self.held_out.returns.var())
         return {
             "held_out_policy_loss": policy / size,
             "held_out_same_choice": same / size,

@@ -103,7 +103,7 @@ def play_part(
     sitting = _seated(config, tables.rules.players, random)
     every = np.arange(TABLES)
     going = np.ones(TABLES, np.bool_)
-    worth = np.zeros(sitting.shape, np.float32)
+    returns = np.zeros(sitting.shape, np.float32)
     notes, noted = list[DistillDataset](), list[tuple[Ints, Ints]]()
     while going.any():
         actions = tables.action_masks.argmax(axis=1)
@@ -122,11 +122,11 @@ def play_part(
                 )
         tables.step(actions)
         ended = going & tables.deal_ends
-        worth[ended] = tables.rewards[ended]
+        returns[ended] = tables.rewards[ended]
         going &= ~ended
     dataset = DistillDataset.joined(notes)
     where = tuple(np.concatenate(numbers) for numbers in zip(*noted, strict=True))
-    dataset.worth[:] = worth[where] / points_scale(tables.rules)
+    dataset.returns[:] = returns[where] / points_scale(tables.rules)
     return dataset
 
 

@@ -55,7 +55,7 @@ class Student(nn.Module):
         log_probs, values = self.network.act(inputs, part.masks), self.network.judge(inputs)
         losses = Losses(
             policy=F.nll_loss(log_probs, part.chosen),
-            value=F.mse_loss(values, part.worth),
+            value=F.mse_loss(values, part.returns),
             hands=self._hands_loss(inputs, part),
         )
         return losses, log_probs, values

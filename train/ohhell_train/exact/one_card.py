@@ -109,10 +109,10 @@ def solve(rules: RulesLike, players: int | None = None) -> Solution:
     bids = table.no_bids()
     values: list[float] = []
     for place in range(rules.players):
-        worth = table.worth(bids, place)
-        best = worth.best()
+        own = table.bid_values(bids, place)
+        best = own.best()
         bids[:, place, : 1 << place] = best
-        values.append(worth.of(best))
+        values.append(own.of(best))
     return Solution(rules, tuple(values), table.deals.seen, bids)
 
 
@@ -150,18 +150,18 @@ def _standing(agent: Agent, rules: Rules) -> OneCardResult:
     among_own: list[float] = []
     best_reply: list[float] = []
     for place in range(rules.players):
-        worth = table.worth(best.bids, place)
-        among_best.append(worth.of(asked.bids(place, worth.can_happen())))
-        worth = table.worth(own, place)
-        bids = asked.bids(place, worth.can_happen())
+        values = table.bid_values(best.bids, place)
+        among_best.append(values.of(asked.bids(place, values.can_happen())))
+        values = table.bid_values(own, place)
+        bids = asked.bids(place, values.can_happen())
         own[:, place, : 1 << place] = bids
-        among_own.append(worth.of(bids))
-        best_reply.append(worth.of(worth.best()))
+        among_own.append(values.of(bids))
+        best_reply.append(values.of(values.best()))
     return OneCardResult(best.values, tuple(among_best), tuple(among_own), tuple(best_reply))
 
 
 @dataclass(frozen=True)
-class _Worth:
+class _BidValues:
     """The values of the bids of one place, each array (seen, bids before, card)."""
 
     hold: Floats
@@ -204,14 +204,12 @@ class _Table:
         players = self.deals.rules.players
         return np.zeros((len(self.deals.seen), players, 1 << (players - 1), CARDS))
 
-    def worth(self, bids: Floats, place: int) -> _Worth:
+    def bid_values(self, bids: Floats, place: int) -> _BidValues:
         """Returns the values of the bids in a place when those before it bid by a table."""
         shape = (len(self.deals.seen), 1 << place)
         heard = np.full(shape, not self.simultaneous)
         hold, win = self._count_wins(bids, place, heard)
-        if (
-            self.simultaneous
-        ):  # nobody hears a bid, so there is one situation, whatever the others bid
+        if self.simultaneous:  # nobody hears a bid: one situation, whatever the others bid
             hold[:, 1:], win[:, 1:] = 0.0, 0.0
         made = hold.any(axis=2)
         guess_hold, guess_win = hold, win
@@ -221,7 +219,7 @@ class _Table:
             guess_hold[~made], guess_win[~made] = (part[~made] for part in unheard)
         may_nil, may_one = self._legal(place)
         nil, one = self._points(hold, win)
-        return _Worth(hold, nil, one, may_nil, may_one, *self._points(guess_hold, guess_win))
+        return _BidValues(hold, nil, one, may_nil, may_one, *self._points(guess_hold, guess_win))
 
     def _count_wins(
         self, bids: Floats, place: int, heard: NDArray[np.bool_]

@@ -72,8 +72,12 @@ class GivenUp:
 
     def __init__(self, units: Sequence[Unit], names: Sequence[str]) -> None:
         def key(unit: Unit) -> tuple[int, str, str]:
-            drawn = unit.one < 0
-            return unit.first, "" if drawn else names[unit.one], "" if drawn else names[unit.field]
+            drawn = unit.challenger < 0
+            return (
+                unit.first,
+                "" if drawn else names[unit.challenger],
+                "" if drawn else names[unit.field],
+            )
 
         self.order = sorted(units, key=key)
         """All units in the fixed order."""

@@ -30,7 +30,7 @@ from ohhell_train.tournament.units import Asked, Part, Unit
 
 STORE = "tournament.sqlite"
 """Name of the file in the folder of the results."""
-FORMAT = 2
+FORMAT = 3
 """Version of the tables."""
 APPLICATION = 0x4F686854
 """SQLite's "application id" of the file: "OhhT"."""
@@ -54,9 +54,9 @@ CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE entrants (
     id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, fingerprint TEXT NOT NULL);
 CREATE TABLE units (
-    id INTEGER PRIMARY KEY, one INTEGER NOT NULL, field INTEGER NOT NULL, first INTEGER NOT NULL,
-    blocks INTEGER NOT NULL, seconds REAL NOT NULL, engine_decisions INTEGER NOT NULL,
-    engine_seconds REAL NOT NULL, played BLOB NOT NULL, UNIQUE (one, field, first));
+    id INTEGER PRIMARY KEY, challenger INTEGER NOT NULL, field INTEGER NOT NULL,
+    first INTEGER NOT NULL, blocks INTEGER NOT NULL, seconds REAL NOT NULL,
+    engine_decisions INTEGER NOT NULL, engine_seconds REAL NOT NULL, played BLOB NOT NULL, UNIQUE (challenger, field, first));
 CREATE TABLE asked (
     unit INTEGER NOT NULL REFERENCES units ON DELETE CASCADE,
     entrant INTEGER NOT NULL REFERENCES entrants, faults INTEGER NOT NULL,
@@ -72,7 +72,7 @@ CREATE TABLE sums (
 
 DEALS = np.dtype(
     [
-        ("one", np.int32),
+        ("challenger", np.int32),
         ("field", np.int32),
         ("block", np.int64),
         ("rotation", np.int8),
@@ -206,9 +206,12 @@ class Store:
     def units(self) -> set[Unit]:
         """Returns the stored units, with the places of this run's entrants."""
         places = self._places()
-        rows = self._all("SELECT first, one, field, blocks FROM units")
+        rows = self._all("SELECT first, challenger, field, blocks FROM units")
         try:
-            return {Unit(first, places[one], places[field], n) for first, one, field, n in rows}
+            return {
+                Unit(first, places[challenger], places[field], n)
+                for first, challenger, field, n in rows
+            }
         except KeyError as error:
             raise self._damaged(f"a unit has an unknown entrant {error}") from None
 
@@ -218,9 +221,9 @@ class Store:
 
     def _pairing(self, unit: Unit) -> tuple[int, int]:
         """Returns the ids of a unit's pairing."""
-        if unit.one == DRAWN:
+        if unit.challenger == DRAWN:
             return _NOBODY, _NOBODY
-        return self._ids[unit.one], self._ids[unit.field]
+        return self._ids[unit.challenger], self._ids[unit.field]
 
     def add(self, unit: Unit, part: Part) -> None:
         """Adds a part; it is on the disk a second later."""
@@ -244,18 +247,18 @@ class Store:
     def _write(self, unit: Unit, part: Part) -> None:
         put = self._connection.execute
         key = (*self._pairing(unit), unit.first)
-        put("DELETE FROM units WHERE one = ? AND field = ? AND first = ?", key)
+        put("DELETE FROM units WHERE challenger = ? AND field = ? AND first = ?", key)
         inside = (part.inside.decisions, part.inside.seconds)
         values = (*key, unit.blocks, part.seconds, *inside, self._packed(part.blocks))
         row = put(
-            "INSERT INTO units (one, field, first, blocks, seconds, engine_decisions, "
+            "INSERT INTO units (challenger, field, first, blocks, seconds, engine_decisions, "
             "engine_seconds, played) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             values,
         ).lastrowid
         for place, asked in part.asked.items():
             counts = (asked.faults, asked.first_fault, asked.decisions, asked.seconds)
             put("INSERT INTO asked VALUES (?, ?, ?, ?, ?, ?)", (row, self._ids[place], *counts))
-        for place, sums in sums_by_entrant(part.blocks, unit.one != DRAWN).items():
+        for place, sums in sums_by_entrant(part.blocks, unit.challenger != DRAWN).items():
             put(
                 "INSERT INTO sums VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (row, self._ids[place], *sums),
@@ -297,7 +300,7 @@ class Store:
         places = self._places()
         ((row, seconds, decisions, inside, packed),) = self._all(
             "SELECT id, seconds, engine_decisions, engine_seconds, played FROM units "
-            "WHERE one = ? AND field = ? AND first = ?",
+            "WHERE challenger = ? AND field = ? AND first = ?",
             (*self._pairing(unit), unit.first),
         )
         counts = "SELECT entrant, faults, first_fault, decisions, seconds FROM asked WHERE unit = ?"
@@ -315,8 +318,8 @@ class Store:
         if not np.array_equal(blocks["block"], wanted):
             raise self._damaged(f"other blocks in the unit at block {unit.first}")
         lineups = blocks["lineup"]
-        pairing = [unit.one] + [unit.field] * (lineups.shape[1] - 1)
-        if unit.one != DRAWN and (lineups != pairing).any():
+        pairing = [unit.challenger] + [unit.field] * (lineups.shape[1] - 1)
+        if unit.challenger != DRAWN and (lineups != pairing).any():
             raise self._damaged(f"other entrants in the unit at block {unit.first}")
         if set(part.asked) != set(lineups.ravel().tolist()):
             raise self._damaged(f"decisions are missing in the unit at block {unit.first}")
@@ -329,15 +332,17 @@ class Store:
     def deals(self) -> NDArray[np.void]:
         """Returns every seat in every deal at every table, in order, as rows of ``DEALS``.
 
-        ``one``, ``field`` and ``entrant`` are places in ``entrants`` (``one`` and ``field`` are -1
+        ``challenger``, ``field`` and ``entrant`` are places in ``entrants`` (both are -1
         in a mixed tournament). ``counts`` shows whether the row counts for the entrant: in a field
         only the rows of the one that sits alone do.
         """
         places = self._places()
         found = [
-            _deal_rows(self._unpacked(packed), (places[one], places[field]), self._made_deals())
-            for one, field, packed in self._all(
-                "SELECT one, field, played FROM units ORDER BY one, field, first"
+            _deal_rows(
+                self._unpacked(packed), (places[challenger], places[field]), self._made_deals()
+            )
+            for challenger, field, packed in self._all(
+                "SELECT challenger, field, played FROM units ORDER BY challenger, field, first"
             )
         ]
         return np.concatenate(found) if found else np.zeros(0, DEALS)
@@ -438,7 +443,7 @@ def _deal_rows(blocks: Blocks, pairing: tuple[int, int], deals: Deals) -> NDArra
     count, players, of_table, _ = blocks["bids"].shape
     rows = np.zeros((count, players, of_table, players), DEALS)
     rotations, seats = np.ogrid[:players, :players]
-    rows["one"], rows["field"] = pairing
+    rows["challenger"], rows["field"] = pairing
     rows["block"] = blocks["block"][:, None, None, None]
     rows["rotation"] = rotations[:, :, None]
     rows["deal"] = np.arange(of_table)[:, None]

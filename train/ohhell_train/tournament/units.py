@@ -23,7 +23,7 @@ class Unit:
 
     first: int
     """First block."""
-    one: int
+    challenger: int
     """Place of the entrant that sits alone, or ``DRAWN``."""
     field: int
     """Place of the entrant in all other seats, or ``DRAWN``."""
@@ -34,8 +34,8 @@ class Unit:
 
     @property
     def pairing(self) -> tuple[int, int]:
-        """The pairing (one, field)."""
-        return self.one, self.field
+        """The pairing (challenger, field)."""
+        return self.challenger, self.field
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,7 @@ class Standings:
     def _count(self, unit: Unit, part: Part, sign: int) -> None:
         self.done += sign * self._tables * unit.blocks
         self._blocks_left[unit.pairing] -= sign * unit.blocks
-        who = counted(part.blocks, unit.one != DRAWN)
+        who = counted(part.blocks, unit.challenger != DRAWN)
         line = less_others(by_line(part.blocks["scores"])).mean(axis=1)[:, : who.shape[1]]
         for power in range(3):
             np.add.at(self._sums[:, power], who, sign * line**power)

@@ -263,9 +263,9 @@ class _Crew:
         """Returns who was being asked when a worker was lost, as far as it is known."""
         if job.note is not None:
             return blamed(job.note)
-        if job.unit is None or job.unit.one == DRAWN:
+        if job.unit is None or job.unit.challenger == DRAWN:
             return ", perhaps because memory ran out, or a player ended its process"
-        one, field = self._names[job.unit.one], self._names[job.unit.field]
+        one, field = self._names[job.unit.challenger], self._names[job.unit.field]
         return (
             f", perhaps because memory ran out, or {shown(one)} or {shown(field)} ended its process"
         )
