@@ -173,7 +173,7 @@ def test_settings_are_read_from_text_and_keywords() -> None:
         ("search:world=5", "unknown setting 'search.world': did you mean 'worlds'"),
         ("search:worlds=few", "search.worlds must be a whole number, got 'few'"),
         ("search:worlds=0", "worlds must be 1 to 1e+06, got 0"),
-        ("search:worlds=2.5", "search.worlds: a whole number"),
+        ("search:worlds=2.5", "search.worlds must be a whole number"),
         ("search:worlds=5,effort=2", "leave one of them out"),
         ("search:effort=0", "effort must be 0.001 to 10000"),
         ("search:inference=yes", "search.inference must be true or false, got 'yes'"),

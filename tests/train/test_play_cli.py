@@ -156,7 +156,7 @@ def test_a_program_of_its_own_fed_by_a_pipe(tmp_path: Path) -> None:
         ("--against random heuristic --players 5", "--against: give 1 player, or 4"),
         ("--rules bridge", "bridge"),
         ("--players 9", "players"),
-        ("--seat 4", "seat: 0 to 3"),
+        ("--seat 4", "seat must be 0 to 3"),
         ("--seed -1", "seed"),
         ("--hand-size 3", "add --episode deal"),
         ("--episode deal --hand-size 40", "40"),
