@@ -408,7 +408,7 @@ def test_the_command_line_trains_resumes_and_refuses(
     assert main(["resume", str(out)]) == 0
     assert "is finished" in capsys.readouterr().out
     assert main(["fit", "--config", str(file), "--out", str(out)]) != 0
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     file.write_text("method: guessing\n")
     assert main(["fit", "--config", str(file), "--out", str(tmp_path / "y")]) != 0
     error = capsys.readouterr().err

@@ -577,7 +577,7 @@ def test_the_command_line_trains_resumes_and_refuses(
     assert main(["resume", str(out)]) == 0
     assert "is finished" in capsys.readouterr().out
     assert main(["fit", "--config", str(file), "--out", str(out)]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     changed = ["fit", "--config", str(file), "--out", str(tmp_path / "y"), "--set", "teacher=nobdy"]
     assert main(changed) == 2
     error = capsys.readouterr().err

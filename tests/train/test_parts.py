@@ -194,9 +194,9 @@ def test_a_run_begins_as_the_part_that_it_learns(bids_run: PpoRun, tmp_path: Pat
     ("learn", "start", "expected"),
     [
         ("both", "best", "player of two parts.*part=bids or part=cards"),
-        ("cards", "best", "its cards are not decided by a network"),
-        ("both", "best/bids", "learned the bids only, this run learns bids and cards"),
-        ("cards", "best/bids", "learned the bids only, this run learns the cards"),
+        ("cards", "best", "no network decides its cards"),
+        ("both", "best/bids", "learned only the bids, but this run learns bids and cards"),
+        ("cards", "best/bids", "learned only the bids, but this run learns the cards"),
     ],
 )
 def test_a_run_does_not_begin_as_a_part_that_never_learned_it(
@@ -338,7 +338,7 @@ class Fails:
 def test_a_field_that_makes_mistakes_is_reported(tmp_path: Path, method: str) -> None:
     """Random moves in its place are not its own: whoever reads the figures must know."""
     name = f"{__name__}:Fails"
-    expected = "the field made mistakes, in whose place random moves were played.*no idea"
+    expected = "the field made mistakes, and random moves replaced them.*no idea"
     report = {"deals": 4, "fields": [name]}
     with pytest.warns(UserWarning, match=expected):
         if method == "ppo":

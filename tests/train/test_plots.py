@@ -320,7 +320,7 @@ def test_made_rates_of_two_players_in_one_plot(report: Report, results: Results)
     assert [container[0].get_color() for container in axes.containers] == list(COLOURS[:2])
     for _ in range(5):
         plots.made_rates(report, ax=axes)
-    with pytest.raises(OhHellError, match="7 lines can be told apart, got 10"):
+    with pytest.raises(OhHellError, match="a plot has colours for 7 lines, got 10"):
         plots.made_rates(results, ax=axes)
 
 
@@ -460,10 +460,10 @@ def test_colours_and_marks_are_as_many_and_different() -> None:
         (lambda r, t: plots.learning_curves([t, None]), "must be folders of runs"),  # type: ignore[list-item]
         (lambda r, t: plots.learning_curves("a" * 5000), "no training run here"),
         (lambda r, t: plots.made_rates("a\0b"), "cannot be read"),
-        (lambda r, t: plots.bid_calibration([{}]), "must be rows from .*, got others"),
+        (lambda r, t: plots.bid_calibration([{}]), "must be rows from"),
         (
             lambda r, t: plots.learning_curves(counterfactual_run(t), against="random"),
-            "'random' has none against",
+            "has none against 'random'",
         ),
     ],
 )
@@ -509,13 +509,17 @@ METRICS_OF_A_RUN = "round,decisions,seconds,over_heuristic,over_heuristic_low,ov
         (f"{METRICS_OF_A_RUN}1,10,5,0.1,0,0.2", "", "report.deals is missing"),
         (f"{METRICS_OF_A_RUN}1,10,5,0.1,0,0.2", "report: 5", "report.deals is missing"),
         (f"{METRICS_OF_A_RUN}1,10,5,0.1,0,0.2", "report: {deals: x}", "report.deals is missing"),
-        (f"{METRICS_OF_A_RUN}1,10,5,nan,nan,nan", "report: {deals: 9}", "over_heuristic: a number"),
+        (
+            f"{METRICS_OF_A_RUN}1,10,5,nan,nan,nan",
+            "report: {deals: 9}",
+            "over_heuristic: must be a number",
+        ),
         (
             f"{METRICS_OF_A_RUN}1,10,5,0.1,-inf,0.2",
             "report: {deals: 9}",
             "_low: must be a number",
         ),
-        (f"{METRICS_OF_A_RUN}1,x,5,0.1,0,0.2", "report: {deals: 9}", "decisions: a number"),
+        (f"{METRICS_OF_A_RUN}1,x,5,0.1,0,0.2", "report: {deals: 9}", "decisions: must be a number"),
         (f"{METRICS_OF_A_RUN}1,10,5,0.1,0", "report: {deals: 9}", "_high: must be a number"),
         ("a,over_heuristic_low\n1,2", "report: {deals: 9}", "decisions: must be a number"),
     ],

@@ -476,13 +476,13 @@ def test_fifty_entrants_have_a_usable_page(tmp_path: Path) -> None:
     assert written[0].stat().st_size < 5_000_000
     text = written[0].read_text(encoding="utf-8")
     assert "The other 1,185 comparisons" in text
-    assert "The first 10 of the standings" in text
+    assert "Only the first 10 of the standings" in text
     Page(text)
 
 
 def test_folder_that_cannot_be(hostile: Results, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(OhHellError, match=r"file.*cannot be written there"):
+    with pytest.raises(OhHellError, match=r"file.*cannot write results there"):
         write_pages(hostile, tmp_path / "file")
 
 

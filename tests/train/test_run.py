@@ -182,7 +182,7 @@ def test_a_taken_folder_is_not_overwritten(tmp_path: Path) -> None:
     config = PpoConfig.of(SETTINGS)
     (tmp_path / "x").mkdir()
     (tmp_path / "x" / "notes.txt").write_text("mine")
-    with pytest.raises(RulesError, match=r"is there already.*resume"):
+    with pytest.raises(RulesError, match=r"already exists.*resume"):
         begin_ppo(tmp_path / "x", config)
     begin_ppo(tmp_path / "x", config, force=True)
     assert (tmp_path / "x.old-1" / "notes.txt").read_text() == "mine"

@@ -357,7 +357,7 @@ def test_a_state_is_not_used_with_other_settings(
     text = file.read_text()
     assert old in text
     file.write_text(text.replace(old, new))
-    with pytest.raises(CheckpointError, match=rf"config\.yaml: {expected} .*put back"):
+    with pytest.raises(CheckpointError, match=rf"config\.yaml: {expected} .*restore the old"):
         train_run(half, quiet=True)
 
 

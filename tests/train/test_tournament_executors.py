@@ -308,7 +308,7 @@ def test_a_worker_that_is_killed_is_one_line() -> None:
     ("changes", "message"),
     [
         ({"executor": "threads"}, "executor: input should be 'inline', 'processes' or 'ray', got"),
-        ({"executor": "inline", "workers": 2}, "plays in this process, got workers=2"),
+        ({"executor": "inline", "workers": 2}, "plays in this process only, got workers=2"),
         ({"executor": "processes", "address": "auto"}, "address='auto' .* needs executor 'ray'"),
         ({"address": "10.0.0.1:6379"}, "needs executor 'ray'"),
     ],

@@ -281,7 +281,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing(
 
     with monkeypatch.context() as patch:
         patch.setattr(Store, "go_on", small)
-        with pytest.raises(OhHellError, match=r"t\.sqlite: .* full; what was stored stays"):
+        with pytest.raises(OhHellError, match=r"t\.sqlite: .* full; the stored data is unchanged"):
             play(store, deals=60)
     with open_store(store) as kept:
         assert len(kept.units()) >= 4

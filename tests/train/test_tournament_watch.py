@@ -224,7 +224,7 @@ def test_the_end_of_the_command_is_the_end_of_a_player_that_hangs(
 def test_what_was_played_is_kept(tmp_path: Path) -> None:
     status, _, errors = ran(tmp_path, "heuristic", "bad=bots:Leaves", "--workers", "1")
     assert status == 2
-    assert "what was played is kept in out" in errors
+    assert "the tables played are kept in out" in errors
     with open_store(tmp_path / "out") as kept:
         assert set(kept.entrants) == {"random", "heuristic", "bad"}
 

@@ -71,7 +71,7 @@ def test_fit_and_resume(capsys: Output) -> None:
     args = ["fit", *SMOKE, "--variant", "plump", "--players", "3", "--seed", "4"]
     assert cli.main(args) == 0
     assert "The player: runs/smoke-plump/best" in capsys.readouterr().out
-    assert "is there already" in mistake(capsys, *args)
+    assert "already exists" in mistake(capsys, *args)
     assert cli.main(["resume", "runs/smoke-plump"]) == 0
     assert "the run is finished" in capsys.readouterr().out
     assert cli.main([*args, "--force", "--out", "runs/smoke-plump"]) == 0
@@ -91,7 +91,7 @@ def test_quick_trains_and_plays_a_tournament(capsys: Output) -> None:
     assert cli.main(args) == 0
     assert "is already trained" in capsys.readouterr().out
     assert cli.main([*args, "--players", "3"]) == 0
-    assert "other settings is kept in runs/quick-kachuful/ppo.old-1" in capsys.readouterr().out
+    assert "other settings, is kept in runs/quick-kachuful/ppo.old-1" in capsys.readouterr().out
     results = json.loads(Path("runs/quick-kachuful/tournament/results.json").read_text())
     assert results["players"] == 3
 
