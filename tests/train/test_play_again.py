@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -499,3 +500,71 @@ def test_a_whole_session_by_a_pipe(tmp_path: Path) -> None:
     assert second["deals"][0]["dealer"] == (first["deals"][0]["dealer"] + 1) % 3
     game = Game(Rules.preset("oh_hell", 3), second["seed"], "deal", 2)
     assert game.record()["deals"][0]["hands"] == second["deals"][0]["hands"]
+
+
+# ---------------------------------------------------------------- a real terminal
+
+NOTED_BOT = """
+import os, runpy, sys
+with open(sys.argv[1], "a") as file:
+    print(os.getpid(), file=file)
+runpy.run_path(sys.argv[2], run_name="__main__")
+"""
+
+
+def runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_closing_the_window_in_the_second_game_keeps_both(tmp_path: Path) -> None:
+    import pty
+
+    bot, pids = tmp_path / "bot.py", tmp_path / "pids"
+    bot.write_text(NOTED_BOT, encoding="utf-8")
+    command = [sys.executable, "-m", "ohhell_env", "play", "--players", "2", "--pace", "0"]
+    command += ["--against", f"process:time_limit_ms=20000:{sys.executable} {bot} {pids} {BOT}"]
+    command += ["--rules", "oh_hell", "--set", "bidding.hook=none", "--adviser", "heuristic"]
+    command += ["--episode", "deal", "--hand-size", "1", "--seed", "4", "--record", "game.json"]
+    ours, theirs = pty.openpty()
+    environment = {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"}
+    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    child = subprocess.Popen(
+        command,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        cwd=tmp_path,
+        env=os.environ | path | environment,
+    )
+    os.close(theirs)
+
+    def wait_for(word: bytes) -> None:
+        seen = b""
+        while word not in seen:
+            seen += os.read(ours, 65536)
+
+    try:
+        wait_for(b"Your bid")
+        os.write(ours, b"0")
+        wait_for(b"Your card")
+        os.write(ours, b"1")
+        wait_for(b"play again")
+        os.write(ours, b"n")
+        wait_for(b"Your bid")
+        first, second = map(int, pids.read_text(encoding="utf-8").split())
+        assert not runs(first) and runs(second)
+        child.send_signal(signal.SIGHUP)  # as the terminal does when its window is closed
+        assert child.wait(60) == 128 + signal.SIGHUP
+    finally:
+        child.kill()
+        child.wait()
+        os.close(ours)
+    assert not runs(second)
+    assert replay(load_record(tmp_path / "game.json")).over
+    assert not replay(load_record(tmp_path / "game-2.json")).over

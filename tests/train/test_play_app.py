@@ -151,7 +151,7 @@ def test_the_table_shows_who_bid_what_and_why_a_bid_is_forbidden() -> None:
         assert "the hook forbids" in part(app, "message")
         before = match.game.state.tobytes()
         await press(app, pilot, forbidden.key)
-        assert part(app, "message").startswith(f"illegal bid {forbidden.name}: the hook forbids")
+        assert part(app, "message").startswith(f"Illegal bid {forbidden.name}: the hook forbids")
         assert match.game.state.tobytes() == before
         text = shown(app)
         for event in match.events:
@@ -175,7 +175,7 @@ def test_cards_that_may_not_be_played_have_no_key_and_a_reason() -> None:
         before = match.moves
         await press(app, pilot, bad.key)
         assert match.moves == before
-        assert part(app, "message").startswith(f"illegal card {bad.name}: ")
+        assert part(app, "message").startswith(f"Illegal card {bad.name}: ")
 
     drive(match, script)
 

@@ -295,7 +295,7 @@ def test_a_real_terminal_shows_the_table(tmp_path: Path) -> None:
     import pty
 
     ours, theirs = pty.openpty()
-    command = "-m train play --against heuristic --seed 4 --seat 1 --record game.json --pace 0"
+    command = "-m ohhell_env play --against heuristic --seed 4 --seat 1 --record game.json --pace 0"
     environment = {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"}
     child = subprocess.Popen(
         [sys.executable, *command.split()],
@@ -303,7 +303,7 @@ def test_a_real_terminal_shows_the_table(tmp_path: Path) -> None:
         stdout=theirs,
         stderr=theirs,
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))} | environment,
     )
     os.close(theirs)
     seen = b""

@@ -35,6 +35,7 @@ from ohhell_train.play.match import Match
 from ohhell_train.play.others import PlayerError, Question
 from ohhell_train.play.screens import AGAIN, DealScreen, EndScreen, SheetScreen, TextScreen
 from ohhell_train.play.session import Session
+from ohhell_train.play.view import problem_of
 
 _NARROW = 72
 """Columns of a terminal in which the keys stand closer together."""
@@ -286,7 +287,7 @@ class PlayApp(App[None]):
         try:
             self.match.choose(action)
         except OhHellError as error:
-            self._warning = str(error).partition("; legal ")[0]
+            self._warning = f"{problem_of(error)}."
             self._show()
         else:
             self._go_on()

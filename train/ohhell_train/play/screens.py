@@ -117,11 +117,12 @@ class DealScreen(SheetScreen):
     BINDINGS: ClassVar[list[BindingType]] = _closing("next deal")
 
 
-class EndScreen(SheetScreen):
+class EndScreen(SheetScreen, inherit_bindings=False):
     """The score sheet after the end of the game; its result is ``AGAIN`` for another game."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", f"dismiss('{AGAIN}')", MEANINGS["n"], priority=True),
+        *_closing("back"),
     ]
 
 

@@ -133,7 +133,7 @@ def _hand(game: Game, seen: dict[str, Any], asked: bool) -> list[list[Choice]]:
 
     def choice(name: str) -> Choice:
         code = parse_card(name, pack)
-        problem = "" if code in legal else _problem(game, code) if asked else "it is not your turn"
+        problem = "" if code in legal else _problem(game, code) if asked else "It is not your turn"
         return Choice(code, name, CARD_KEYS[places[name]], problem)
 
     suits = [[choice(name) for name in suit if name in held] for suit in dealt]
@@ -141,5 +141,10 @@ def _hand(game: Game, seen: dict[str, Any], asked: bool) -> list[list[Choice]]:
 
 
 def _problem(game: Game, action: int) -> str:
-    """Returns in a few words why the seat to act may not take an action."""
-    return str(explain_illegal(game, action)).partition("; legal ")[0]
+    return problem_of(explain_illegal(game, action))
+
+
+def problem_of(error: Exception) -> str:
+    """Returns why an action is not allowed, without the list of those that are."""
+    text = str(error).partition("; legal ")[0]
+    return f"{text[:1].upper()}{text[1:]}"
