@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import shlex
 import signal
@@ -17,7 +16,7 @@ from typing import Annotated
 import typer
 
 from ohhell_env.cli.interrupts import note_said
-from ohhell_env.cli.program import STOPPED, printable
+from ohhell_env.cli.program import STOPPED, keep_unknown_letters_out, printable
 from ohhell_env.cli.rules import parse_changes
 from ohhell_env.envs.arguments import check_seat
 from ohhell_env.errors import OhHellError, RulesError, shown
@@ -87,7 +86,7 @@ def play(
     named = [*(against or []), *(more or [])] or [SHIPPED]
     wanted = players if players is not None or len(named) == 1 else len(named) + 1
     chosen = as_rules(rules, wanted).replace(**parse_changes(changes or []))
-    _spare_letters()
+    keep_unknown_letters_out()
     show = _line_by_line if plain or not _is_terminal() else _table(pace)
     match = set_up(
         chosen, named, seat, seed, episode, hand_size, practice, adviser, record, name or []
@@ -196,7 +195,8 @@ def _told_apart(names: list[str]) -> list[str]:
 
 def _is_terminal() -> bool:
     seen = sys.stdin.isatty() and sys.stdout.isatty()
-    return seen and os.environ.get("TERM", "") not in ("dumb", "") and _has_symbols()
+    kind = os.environ.get("TERM", "" if os.name == "posix" else "unnamed")  # Windows sets no TERM
+    return seen and kind not in ("dumb", "") and _has_symbols()
 
 
 def _has_symbols() -> bool:
@@ -206,13 +206,6 @@ def _has_symbols() -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _spare_letters() -> None:
-    """Keeps letters that the input or the output does not have from ending the game."""
-    for stream in (sys.stdin, sys.stdout):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
 
 
 @contextlib.contextmanager
