@@ -389,7 +389,7 @@ def test_game_of_a_player_that_changes_its_mind_is_not_shown(tmp_path: Path) -> 
     )
     old = tmp_path / "games" / f"{wrong[0].slug}.json"
     old.parent.mkdir()
-    old.write_text("of an earlier report")
+    old.write_text("of an earlier report", encoding="utf-8")
     written = write_pages(results, tmp_path)
     assert not {f"{each.slug}.json" for each in wrong} & {path.name for path in written}
     assert not old.exists()
@@ -483,7 +483,7 @@ def test_fifty_entrants_have_a_usable_page(tmp_path: Path) -> None:
 
 
 def test_folder_that_cannot_be(hostile: Results, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(OhHellError, match=r"file.*cannot be written there"):
         write_pages(hostile, tmp_path / "file")
 
