@@ -208,7 +208,7 @@ def of_python(text: str) -> Iterator[Passage]:
 
 
 def _parts(node: ast.AST) -> list[ast.expr]:
-    """Returns the parts of a string with values in it; each is no string by itself."""
+    """Returns the parts of a string with values in it; none is a string of its own."""
     return node.values if isinstance(node, ast.JoinedStr) else []
 
 
