@@ -120,10 +120,11 @@ test-adapters: $(RLLIB_INSTALLED) $(MARL_INSTALLED)  ## run the tests with OpenS
 	@NUMBA_CACHE_DIR="$(CURDIR)/.numba_cache_marl" $(MARL_VENV)/bin/python -m pytest tests/adapters/test_recipes.py $(ARGS)
 
 .PHONY: lint
-lint: $(INSTALLED)  ## check style and spelling
+lint: $(INSTALLED)  ## check style, spelling and prose
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/codespell
+	@$(BIN)/python -m docs.prose
 
 .PHONY: format
 format: $(INSTALLED)  ## format the code and apply automatic fixes

@@ -11,7 +11,6 @@ import contextlib
 import importlib
 import math
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -44,7 +43,7 @@ class Side:
     def __init__(self, root: Path, cache: Path) -> None:
         self.root, self.cache = root, cache
         self._process = subprocess.Popen(
-            _command(), env=_environment(root, cache), stdin=-1, stdout=-1, text=True
+            _command(), env=_environment(root, cache), stdin=-1, stdout=-1, encoding="utf-8"
         )
 
     def play(self, kind: str, steps: int) -> float:
@@ -116,6 +115,10 @@ def _steps_for(sides: Sequence[Side], kind: str, seconds: float) -> int:
 
 
 def _compare_cold(roots: Sequence[Path]) -> None:
+    try:
+        import resource
+    except ImportError:  # Windows
+        raise SystemExit("--cold needs the CPU time of other processes: run it on Unix") from None
     print("CPU seconds to the first decision, nothing compiled before: old, new")
     for kind in COLD:
         spent: list[float] = []

@@ -226,7 +226,8 @@ def first_game_seconds() -> float:
         "    env.step(None if termination else int(observation['action_mask'].argmax()))\n"
         "print(time.perf_counter() - start)"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", code]
+    run = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
     return float(run.stdout.split()[-1])
 
 

@@ -58,6 +58,10 @@ def _read(path: str | Path, most: int) -> bytes:
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
         descriptor = os.open(path, flags)
+    except PermissionError:
+        if Path(path).is_dir():  # Windows opens no folder
+            raise OhHellError("it is a folder") from None
+        raise
     except ValueError:  # a character that file names cannot have
         raise OhHellError("it is not a file name") from None
     except TypeError:

@@ -44,7 +44,10 @@ def child_of(
         yield child
     finally:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
+            if hasattr(os, "killpg"):
+                os.killpg(child.pid, signal.SIGKILL)
+            else:
+                child.kill()
         child.communicate()
 
 

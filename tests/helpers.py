@@ -6,8 +6,11 @@ the two must agree on everything, whatever the test at hand is about.
 
 from __future__ import annotations
 
+import os
 import random
 from typing import Any
+
+import pytest
 
 from ohhell_env.cards import card_name, parse_card
 from ohhell_env.engine.batch import observe_one
@@ -19,6 +22,12 @@ from ohhell_env.rules import Rules
 from ohhell_env.rules.schedule import hand_sizes, num_deals
 from ohhell_env.testing import random_rules
 from tests.reference import Referee
+
+unix_only = pytest.mark.skipif(
+    os.name != "posix",
+    reason="Windows lacks these signals, pipes and limits, and programs as players",
+)
+"""Mark of a test of what only Unix has."""
 
 
 def house(players: int = 4, *sizes: int, **settings: Any) -> Rules:

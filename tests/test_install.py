@@ -42,6 +42,8 @@ TORCHLESS = [
     ["quick"],
 ]
 """Commands that need the extra for training."""
+SCRIPTS = "Scripts" if os.name == "nt" else "bin"
+"""Folder of a virtual environment's programs."""
 
 
 @pytest.fixture(scope="module", params=["wheel", "editable"])
@@ -49,11 +51,13 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     """A folder of somebody else's, with an environment in which the project is installed."""
     folder = tmp_path_factory.mktemp(request.param)
     (folder / "agents").mkdir()
-    (folder / "agents" / "__init__.py").write_text("MINE = True\n")
-    (folder / "train.py").write_text("raise SystemExit('the script of the user ran')\n")
-    (folder / "script.py").write_text(SCRIPT)
+    (folder / "agents" / "__init__.py").write_text("MINE = True\n", encoding="utf-8")
+    (folder / "train.py").write_text(
+        "raise SystemExit('the script of the user ran')\n", encoding="utf-8"
+    )
+    (folder / "script.py").write_text(SCRIPT, encoding="utf-8")
     subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
-    install = [str(folder / "venv/bin/python"), "-m", "pip", "install", "--quiet"]
+    install = [str(folder / "venv" / SCRIPTS / "python"), "-m", "pip", "install", "--quiet"]
     how = ["--editable", str(ROOT)] if request.param == "editable" else [str(ROOT)]
     subprocess.run([*install, "--constraint", str(ROOT / "constraints.txt"), *how], check=True)
     return folder
@@ -62,7 +66,7 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def run(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     return subprocess.run(
-        [str(place / "venv/bin" / words[0]), *words[1:]],
+        [str(place / "venv" / SCRIPTS / words[0]), *words[1:]],
         cwd=place,
         env=environment,
         capture_output=True,

@@ -106,7 +106,7 @@ def test_what_is_put_away_is_put_away_whole(tmp_path: Path, says: bool) -> None:
     with started("-c", SLOW_TO_CLOSE.replace("SAYS", str(says)), folder=tmp_path) as process:
         wait_for_line(process, "begun")
         assert stop(process) == said
-    assert (tmp_path / "kept.txt").read_text() == "whole"
+    assert (tmp_path / "kept.txt").read_text(encoding="utf-8") == "whole"
 
 
 def test_it_is_heard_after_machine_code_is_made(tmp_path: Path) -> None:
@@ -179,7 +179,8 @@ def test_bidding_says_that_it_was_stopped(tmp_path: Path) -> None:
         "    def begin(self, rules, seat=None): pass\n"
         "    def act(self, observation, info=None):\n"
         "        print('asked', flush=True)\n"
-        "        return int(observation['action_mask'].argmax())\n"
+        "        return int(observation['action_mask'].argmax())\n",
+        encoding="utf-8",
     )
     words = "-m ohhell_env bidding mine:Mine --deals 1000000"
     with started(*words.split(), folder=tmp_path) as process:

@@ -167,7 +167,7 @@ def test_a_notebook_that_fails_stays_as_it_was(
 def test_files_that_are_no_notebooks_and_dead_kernels_are_told_and_the_rest_is_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "01_half.ipynb").write_text("{")
+    (tmp_path / "01_half.ipynb").write_text("{", encoding="utf-8")
     RUN.write(nbformat.v4.new_notebook(), tmp_path / "02_empty.ipynb")
     sources = {"03_dead": "import os; os._exit(3)", "04_slow": "import time; time.sleep(60)"}
     for name, source in (sources | {"05_right": "print(7)"}).items():

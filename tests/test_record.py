@@ -515,9 +515,9 @@ def test_deal_and_replay_on_the_command_line(tmp_path: Any, capsys: Any) -> None
     assert shown.out.startswith("Oh Hell record 1\nVariant: kachuful, 3 players\nSeed: 4\n")
     assert "seed 4 deals these cards" in shown.err
     text = tmp_path / "game.txt"
-    text.write_text(shown.out)
+    text.write_text(shown.out, encoding="utf-8")
     assert main(["replay", str(text), "--json"]) == 0
-    assert capsys.readouterr().out == path.read_text()
+    assert capsys.readouterr().out == path.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("options", [[], ["--player", "random"], ["--explain", "heuristic"]])
@@ -602,7 +602,9 @@ def test_mistakes_on_the_command_line_are_one_line(
 
 def test_a_damaged_record_is_one_line(tmp_path: Any, record: dict[str, Any], capsys: Any) -> None:
     path = tmp_path / "bad.json"
-    path.write_text(to_json(damaged(record, ("deals", 0, "points", 1), lambda p, i: p.pop(i))))
+    path.write_text(
+        to_json(damaged(record, ("deals", 0, "points", 1), lambda p, i: p.pop(i))), encoding="utf-8"
+    )
     assert main(["replay", str(path)]) == 2
     shown = capsys.readouterr()
     assert "bad.json: deal 1, points: expected" in shown.err and shown.err.count("\n") == 1

@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Generator
+from functools import partial
 from types import FrameType
 
 _PATIENCE = 2.0
@@ -33,7 +34,8 @@ class _State:
 def stop_once(number: int = signal.SIGINT, frame: FrameType | None = None) -> None:
     """Raises KeyboardInterrupt, unless it has just done so; a handler of SIGINT."""
     if _is_called_by_compiler(frame):
-        again = threading.Timer(_AGAIN, os.kill, (os.getpid(), number))
+        send = partial(os.kill, os.getpid()) if os.name == "posix" else signal.raise_signal
+        again = threading.Timer(_AGAIN, send, (number,))  # os.kill would end a process of Windows
         again.daemon = True
         again.start()
         return

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import importlib
+import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -84,6 +85,7 @@ class Program:
         """Runs this process's command, and ends the process with its status."""
         global _owns_process  # noqa: PLW0603 (a fact about the process, not about a program)
         _owns_process = True
+        keep_unknown_letters_out()
         with heard_once(for_good=True):
             sys.exit(self.run())
 
@@ -172,6 +174,16 @@ def _lose_output(error: OSError) -> int:
     with contextlib.suppress(OSError, ValueError):  # not a real file: Python will not repeat it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return _complain(f"cannot write the output: {error.strerror}")
+
+
+def keep_unknown_letters_out() -> None:
+    """Reads and prints "?" for letters that the encoding of a stream lacks, instead of failing.
+
+    A pipe on Windows often has cp1252, which has no suit symbols; a C locale may have ASCII.
+    """
+    for stream in (sys.stdin, sys.stdout):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def printable(text: str) -> str:

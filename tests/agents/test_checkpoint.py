@@ -29,6 +29,7 @@ from ohhell_env.errors import CheckpointError
 from ohhell_env.observation import layout_of
 from ohhell_env.rules import Rules
 from tests.agents.test_saved import EDGES, SAVED, VALUES, places, with_value
+from tests.helpers import unix_only
 
 RULES = Rules.preset("pocha", 3)
 
@@ -45,8 +46,8 @@ def saved(tmp_path: Path) -> Path:
 
 
 def edit_card(path: Path, **changes: Any) -> None:
-    card = json.loads((path / METADATA).read_text())
-    (path / METADATA).write_text(json.dumps(card | changes))
+    card = json.loads((path / METADATA).read_text(encoding="utf-8"))
+    (path / METADATA).write_text(json.dumps(card | changes), encoding="utf-8")
 
 
 def replace_weights(path: Path, content: bytes) -> None:
@@ -76,7 +77,7 @@ def test_round_trip_is_exact(tmp_path: Path, layout: str) -> None:
 
 def test_holds_text_and_numbers_only(saved: Path) -> None:
     assert sorted(file.name for file in saved.iterdir()) == [METADATA, WEIGHTS]
-    card = json.loads((saved / METADATA).read_text())
+    card = json.loads((saved / METADATA).read_text(encoding="utf-8"))
     assert (card["format"], card["version"]) == ("ohhell-agent", 1)
     assert card["rules"]["players"] == 3
     content = (saved / WEIGHTS).read_bytes()
@@ -103,10 +104,10 @@ def test_a_failed_saving_leaves_the_old_one(saved: Path, monkeypatch: pytest.Mon
 
 def test_refuses_to_replace_what_is_no_checkpoint(tmp_path: Path) -> None:
     (tmp_path / "thesis").mkdir()
-    (tmp_path / "thesis" / "chapter.txt").write_text("years of work")
+    (tmp_path / "thesis" / "chapter.txt").write_text("years of work", encoding="utf-8")
     with pytest.raises(CheckpointError, match="is not a checkpoint"):
         save_checkpoint(tmp_path / "thesis", new_checkpoint())
-    assert (tmp_path / "thesis" / "chapter.txt").read_text() == "years of work"
+    assert (tmp_path / "thesis" / "chapter.txt").read_text(encoding="utf-8") == "years of work"
 
 
 class Bomb:
@@ -213,7 +214,7 @@ def test_oversized_weights_are_not_read(saved: Path) -> None:
     ],
 )
 def test_broken_cards(saved: Path, text: str, expected: str) -> None:
-    (saved / METADATA).write_text(text)
+    (saved / METADATA).write_text(text, encoding="utf-8")
     with pytest.raises(CheckpointError, match=expected):
         load_checkpoint(saved)
 
@@ -264,6 +265,7 @@ def test_missing_files(saved: Path, tmp_path: Path) -> None:
         load_checkpoint(tmp_path / "nowhere")
 
 
+@unix_only
 def test_a_pipe_is_not_waited_for(saved: Path) -> None:
     (saved / METADATA).unlink()
     os.mkfifo(saved / METADATA)

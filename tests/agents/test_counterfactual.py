@@ -171,8 +171,8 @@ def test_round_trip_is_exact(saved: Path) -> None:
 
 
 def edit(saved: Path, **changes: Any) -> None:
-    card = json.loads((saved / METADATA).read_text())
-    (saved / METADATA).write_text(json.dumps(card | changes))
+    card = json.loads((saved / METADATA).read_text(encoding="utf-8"))
+    (saved / METADATA).write_text(json.dumps(card | changes), encoding="utf-8")
 
 
 @pytest.mark.parametrize(

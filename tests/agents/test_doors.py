@@ -87,7 +87,7 @@ def test_saved_players_go_on_where_they_were(name: str, tmp_path: Path) -> None:
 )  # fmt: skip
 def test_broken_files_are_refused(content: str, what: str, tmp_path: Path) -> None:
     path = tmp_path / "player.json"
-    path.write_text(content)
+    path.write_text(content, encoding="utf-8")
     with pytest.raises(CheckpointError, match=what):
         RandomAgent.load(path)
 
@@ -96,7 +96,7 @@ def test_a_file_of_another_player_is_refused(tmp_path: Path) -> None:
     RandomAgent(seed=1).save(tmp_path / "player.json")
     with pytest.raises(CheckpointError, match="type 'random'"):
         HeuristicAgent.load(tmp_path / "player.json")
-    assert json.loads((tmp_path / "player.json").read_text())["type"] == "random"
+    assert json.loads((tmp_path / "player.json").read_text(encoding="utf-8"))["type"] == "random"
 
 
 # --------------------------------------------------------------------- acting
@@ -201,7 +201,9 @@ for name in (sys.argv[1],):
 
 def test_only_torch_networks_need_more_than_the_environment(tmp_path: Path) -> None:
     """A torch network says in one line what to install."""
-    (tmp_path / "agent.json").write_text('{"format": "ohhell-agent", "version": 1}')
+    (tmp_path / "agent.json").write_text(
+        '{"format": "ohhell-agent", "version": 1}', encoding="utf-8"
+    )
     command = [sys.executable, "-c", FEW_PACKAGES, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     lines = done.stdout.splitlines()

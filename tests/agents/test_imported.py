@@ -55,10 +55,10 @@ number = 7
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "their_bots"
     package.mkdir()
-    (package / "__init__.py").write_text("")
-    (package / "clever.py").write_text(MODULE)
-    (package / "broken.py").write_text("import a_module_that_is_missing")
-    (package / "wrong.py").write_text("def (")
+    (package / "__init__.py").write_text("", encoding="utf-8")
+    (package / "clever.py").write_text(MODULE, encoding="utf-8")
+    (package / "broken.py").write_text("import a_module_that_is_missing", encoding="utf-8")
+    (package / "wrong.py").write_text("def (", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
 
 

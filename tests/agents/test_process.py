@@ -24,6 +24,9 @@ from ohhell_env.errors import IllegalActionError, OhHellError
 from ohhell_env.game import Game
 from ohhell_env.rules import Rules
 from tests.agents.views import view
+from tests.helpers import unix_only
+
+pytestmark = unix_only
 
 ROOT = Path(__file__).parent.parent.parent
 TINY = f"{sys.executable} {ROOT / 'examples/bots/tiny_bot.py'}"
@@ -44,7 +47,7 @@ for line in sys.stdin:
 def command(folder: Path, does: str, loop: str = LOOP) -> str:
     """Writes a program; ``does`` is what it does at each request."""
     path = folder / "bot.py"
-    path.write_text(loop + "".join(f"    {line}\n" for line in does.splitlines()))
+    path.write_text(loop + "".join(f"    {line}\n" for line in does.splitlines()), encoding="utf-8")
     return f"{sys.executable} {path}"
 
 
@@ -257,7 +260,7 @@ def test_what_a_program_started_is_ended_with_it(tmp_path: Path) -> None:
         agent.act(view(a_table()))
     child = int(str(caught.value).split("child ")[1].split(".")[0])
     status = Path(f"/proc/{child}/stat")  # it may stay a zombie where nobody reaps orphans
-    assert ended(child) or status.read_text().split()[2] == "Z"
+    assert ended(child) or status.read_text(encoding="utf-8").split()[2] == "Z"
 
 
 CHILD = "import time; time.sleep(60)"
@@ -271,13 +274,13 @@ open(os.environ.get('CHILD', 'child'), 'w').write(str(child.pid))
 
 def left(folder: Path) -> int:
     """Returns the number of the process that a program of ``LEAVES`` has left."""
-    return int((folder / "child").read_text())
+    return int((folder / "child").read_text(encoding="utf-8"))
 
 
 def gone(pid: int) -> bool:
     """Whether a process has ended; it may stay a zombie where nobody reaps orphans."""
     status = Path(f"/proc/{pid}/stat")
-    return ended(pid) or (status.exists() and status.read_text().split()[2] == "Z")
+    return ended(pid) or (status.exists() and status.read_text(encoding="utf-8").split()[2] == "Z")
 
 
 @pytest.mark.parametrize("status", [0, 3])
@@ -315,7 +318,9 @@ def test_what_a_program_left_is_ended_by_close(
     monkeypatch.setenv("CHILD", str(tmp_path / "child"))
     hello = 'print(\'{"name": "fake"}\', flush=True)\n'
     program = tmp_path / "bot.py"
-    program.write_text(LEAVES + hello + ("sys.stdin.read()" if does == "ends" else "os._exit(0)"))
+    program.write_text(
+        LEAVES + hello + ("sys.stdin.read()" if does == "ends" else "os._exit(0)"), encoding="utf-8"
+    )
     agent = ProcessAgent(f"{sys.executable} {program}")
     agent.begin("oh_hell", 0)
     if does == "begins":
@@ -331,7 +336,7 @@ def test_a_program_that_leaves_a_child_and_never_answers_the_hello(
 ) -> None:
     monkeypatch.setenv("CHILD", str(tmp_path / "child"))
     program = tmp_path / "bot.py"
-    program.write_text(LEAVES)
+    program.write_text(LEAVES, encoding="utf-8")
     agent = ProcessAgent(f"{sys.executable} {program}", start_limit_ms=60_000)
     started = time.monotonic()
     with pytest.raises(ProgramError, match="has ended with exit status 0"):

@@ -14,6 +14,9 @@ from ohhell_agents import ProcessAgent, ProgramError
 from ohhell_env.errors import IllegalActionError, OhHellError
 from tests.agents.test_process import GOOD, LIMIT, TINY, a_table, begun, command, ended, running
 from tests.agents.views import view
+from tests.helpers import unix_only
+
+pytestmark = unix_only
 
 
 def made(spec: str, **settings: Any) -> ProcessAgent:
@@ -113,15 +116,15 @@ def test_the_fingerprint_follows_the_files_that_the_command_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("bot.py").write_text("one")
-    Path("my weights").write_text("w")
+    Path("bot.py").write_text("one", encoding="utf-8")
+    Path("my weights").write_text("w", encoding="utf-8")
     agent = ProcessAgent("python ./bot.py --level 3 'my weights' bot.py ./bot.py nowhere")
     first = agent.fingerprint
     assert first == (
         f"{agent.command}; ./bot.py sha256:{sha('one')}; my weights sha256:{sha('w')}; "
         f"bot.py sha256:{sha('one')}"
     )
-    Path("bot.py").write_text("two")
+    Path("bot.py").write_text("two", encoding="utf-8")
     assert agent.fingerprint == first.replace(sha("one"), sha("two"))
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import ohhell_agents
 from ohhell_env import BatchedOhHell
 from ohhell_env.errors import CheckpointError
+from tests.helpers import unix_only
 
 SAVED = settings(
     max_examples=120,
@@ -166,6 +167,7 @@ def test_nonsense_is_refused(tmp_path: Path, text: str, message: str) -> None:
         ohhell_agents.load(file)
 
 
+@unix_only
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "player.json")
     with pytest.raises(CheckpointError, match="not a regular file"):

@@ -216,7 +216,7 @@ def test_saved_and_loaded_it_goes_on_alike(tmp_path: Path) -> None:
 def test_a_broken_file_is_refused(tmp_path: Path, change: tuple[str, str]) -> None:
     path = tmp_path / "searcher.json"
     ohhell_agents.make("search:worlds=5", seed=4).save(path)
-    path.write_text(path.read_text().replace(*change))
+    path.write_text(path.read_text(encoding="utf-8").replace(*change), encoding="utf-8")
     with pytest.raises(CheckpointError, match=r"searcher\.json.*w"):
         ohhell_agents.load(path)
 
@@ -417,7 +417,9 @@ def test_it_sits_at_many_tables_at_once() -> None:
 
 
 def test_every_setting_and_its_default_stand_in_the_docs() -> None:
-    lines = (Path(__file__).parents[2] / "docs" / "players.md").read_text().splitlines()
+    lines = (
+        (Path(__file__).parents[2] / "docs" / "players.md").read_text(encoding="utf-8").splitlines()
+    )
     rows = [line.split(" | ") for line in lines if line.startswith("| `")]
     told = {row[0].strip("| `"): row[1].strip("`") for row in rows}
     usual = SearchSettings()

@@ -333,7 +333,7 @@ def test_a_part_alone_is_no_player(tmp_path: Path) -> None:
 
 def test_code_is_neither_kept_nor_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "somebodys_bot.py").write_text(
-        "class Bot:\n    def act(self, observation, info):\n        return 0\n"
+        "class Bot:\n    def act(self, observation, info):\n        return 0\n", encoding="utf-8"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     agent = ohhell_agents.make("parts:bids=heuristic,cards=somebodys_bot:Bot", 1)
@@ -351,9 +351,9 @@ def test_code_is_neither_kept_nor_run(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def edit(folder: Path, change: Any) -> None:
-    card = json.loads((folder / METADATA).read_text())
+    card = json.loads((folder / METADATA).read_text(encoding="utf-8"))
     change(card)
-    (folder / METADATA).write_text(json.dumps(card))
+    (folder / METADATA).write_text(json.dumps(card), encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -380,7 +380,7 @@ def test_broken_cards(tmp_path: Path, change: Any, expected: str) -> None:
 def test_any_value_at_any_place_of_the_card_is_refused_or_read(tmp_path: Path) -> None:
     pair = tmp_path / "pair"
     ohhell_agents.make("parts:bids=heuristic,cards=random", 1).save(pair)
-    card = json.loads((pair / METADATA).read_text())
+    card = json.loads((pair / METADATA).read_text(encoding="utf-8"))
     outcomes: set[bool] = set()
 
     @SAVED

@@ -63,7 +63,7 @@ def test_nothing_reads_or_writes_out_of_bounds(tmp_path: Path) -> None:
 @pytest.mark.compiled_only
 def test_a_folder_that_cannot_be_written_does_no_harm(tmp_path: Path) -> None:
     blocked = tmp_path / "a file, not a folder"
-    blocked.write_text("")
+    blocked.write_text("", encoding="utf-8")
     inside = str(blocked / "cache")
     assert run(5, NUMBA_CACHE_DIR=inside) == run(5)
 
@@ -262,7 +262,7 @@ def test_a_user_without_a_home_goes_on(tmp_path: Path, monkeypatch: pytest.Monke
         monkeypatch.delenv(name, raising=False)
     assert caching._user_cache() is None
     assert caching._cache_folder() is not None  # beside the engine
-    (tmp_path / "engine").write_text("")
+    (tmp_path / "engine").write_text("", encoding="utf-8")
     monkeypatch.setattr(caching, "__file__", str(tmp_path / "engine" / "caching.py"))
     assert caching._cache_folder() is None  # nothing can be written there
 

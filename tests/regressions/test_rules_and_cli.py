@@ -53,7 +53,7 @@ def test_a_named_axis_and_a_dotted_field_in_one_call() -> None:
 )
 def test_yaml_of_every_wrong_kind_is_a_rules_error(text: str, tmp_path: Path) -> None:
     path = tmp_path / "rules.yaml"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     with pytest.raises(RulesError):
         Rules.from_yaml(path)
 

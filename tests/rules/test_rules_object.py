@@ -50,7 +50,7 @@ def test_every_preset_of_every_size_round_trips(name: str, players: int, tmp_pat
     again = Rules.from_dict(rules.to_dict())
     assert again == rules and again.name == name
     path = tmp_path / "rules.yaml"
-    path.write_text(rules.to_yaml())
+    path.write_text(rules.to_yaml(), encoding="utf-8")
     assert Rules.from_yaml(path) == rules
     assert pickle.loads(pickle.dumps(rules)) == rules
     assert hash(again) == hash(rules)
@@ -61,7 +61,7 @@ def test_random_rules_round_trip(rng: Any, tmp_path: Path):
     for _ in range(20):
         rules = random_rules(rng)
         assert Rules.from_dict(rules.to_dict()) == rules
-        path.write_text(rules.to_yaml())
+        path.write_text(rules.to_yaml(), encoding="utf-8")
         assert Rules.from_yaml(path) == rules
 
 
@@ -333,7 +333,7 @@ def test_lists_become_tuples_and_removed_cards_are_sorted():
 
 def from_text(tmp_path: Path, text: str) -> Rules:
     path = tmp_path / "house.yaml"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     return Rules.from_yaml(path)
 
 
@@ -377,7 +377,7 @@ def test_to_yaml_is_safe_yaml():
 def test_as_rules_of_every_form(tmp_path: Path):
     rules = Rules.preset("oh_hell", 5)
     path = tmp_path / "mine.yml"
-    path.write_text(rules.to_yaml())
+    path.write_text(rules.to_yaml(), encoding="utf-8")
     assert as_rules(rules) is rules
     assert as_rules("oh_hell", 5) == as_rules(path) == as_rules(str(path)) == rules
     assert as_rules(rules, 6) == as_rules(path, 6) == Rules.preset("oh_hell", 6)

@@ -295,7 +295,7 @@ def test_the_command_writes_the_same_tables_again(
     assert tables == ["bids.csv", "calibration.csv", "hands.csv"]
     for name in [*tables, "settings.json"]:
         assert Path("one", name).read_bytes() == Path("two", name).read_bytes()
-    read = list(csv.DictReader(io.StringIO(Path("one/bids.csv").read_text())))
+    read = list(csv.DictReader(io.StringIO(Path("one/bids.csv").read_text(encoding="utf-8"))))
     assert sum(int(row["hands"]) for row in read) == 120
     pictures = sorted(Path("one").glob("*.png"))
     assert [path.stem for path in pictures] == ["calibration", "made_rates", "tricks"]
@@ -325,12 +325,12 @@ def test_mistakes_are_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "thesis.txt").write_text("mine")
+    (tmp_path / "full" / "thesis.txt").write_text("mine", encoding="utf-8")
     assert main(words.split()) == 2
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 1 and expected in lines[0]
     assert [path.name for path in tmp_path.iterdir()] == ["full"]
-    assert (tmp_path / "full" / "thesis.txt").read_text() == "mine"
+    assert (tmp_path / "full" / "thesis.txt").read_text(encoding="utf-8") == "mine"
 
 
 def test_a_report_is_written_whole_or_not_at_all(
@@ -348,7 +348,7 @@ def test_a_report_is_written_whole_or_not_at_all(
         patch.setattr(Path, "rename", fails)
         with pytest.raises(OhHellError, match="No space left"):
             write_files(tmp_path / "out", {"bids.csv": "new"})
-    assert (tmp_path / "out" / "calibration.csv").read_text() == "old"
+    assert (tmp_path / "out" / "calibration.csv").read_text(encoding="utf-8") == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     write_files(tmp_path / "out", {"bids.csv": "new", "tricks.png": b"\x89"})
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["bids.csv", "tricks.png"]

@@ -97,12 +97,12 @@ def test_the_command_writes_the_same_card_again(
     words += ["--recipe", "ohhell fit --set rounds=3", "--out", "CARD.md"]
     assert main(words) == 0
     assert capsys.readouterr().out == "written: CARD.md\n"
-    text = Path("CARD.md").read_text()
+    text = Path("CARD.md").read_text(encoding="utf-8")
     assert text.startswith("# mine\n") and "## Oh Pshaw (`oh_pshaw`)" in text
     assert "```\nohhell fit --set rounds=3\n```" in text
     command = re.findall(r"```\nohhell (model-card .*)\n```\n$", text)
     assert [shlex.split(each) for each in command] == [words]
-    assert main(words) == 0 and Path("CARD.md").read_text() == text
+    assert main(words) == 0 and Path("CARD.md").read_text(encoding="utf-8") == text
 
 
 def test_a_network_is_measured_at_the_tables_of_its_training(
@@ -114,7 +114,7 @@ def test_a_network_is_measured_at_the_tables_of_its_training(
     network = Network(layout_of(rules), (16, 8))
     save_checkpoint(tmp_path / "net", Checkpoint(network, rules))
     assert main(["model-card", "net", "--deals", "2"]) == 0
-    text = Path("CARD.md").read_text()
+    text = Path("CARD.md").read_text(encoding="utf-8")
     assert "- Network: 16x8, layout `default`" in text and "- Kind: " in text
     assert [row[0] for row in grid(text, "`heuristic`")[2:]] == ["3"]
     assert grid(text, "`heuristic`")[0] == ["players", "all", "1 card", "3 cards"]

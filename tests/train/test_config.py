@@ -19,7 +19,7 @@ CONFIGS = Path(__file__).parents[2] / "configs" / "train"
 
 def test_a_file_overrides_defaults_and_changes_override_the_file(tmp_path: Path) -> None:
     file = tmp_path / "c.yaml"
-    file.write_text("tables: 12\nppo: {n_epochs: 7, ent_coef: 0.5}\n")
+    file.write_text("tables: 12\nppo: {n_epochs: 7, ent_coef: 0.5}\n", encoding="utf-8")
     config = PpoConfig.load(file, {"ppo.n_epochs": 2, "network.hidden": [8, 8]})
     assert (config.tables, config.ppo.n_epochs, config.ppo.ent_coef) == (12, 2, 0.5)
     assert config.network.hidden == (8, 8)
@@ -100,7 +100,7 @@ def test_an_old_name_is_refused_with_the_new_one(method: str, name: str, tmp_pat
         load_settings(None, {"method": method, name: value})
     section, _, inner = name.partition(".")
     text = yaml.safe_dump({"method": method, section: {inner: value} if inner else value})
-    (tmp_path / "old.yaml").write_text(text)
+    (tmp_path / "old.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(RulesError, match=f"old.yaml: {expected}"):
         load_settings(tmp_path / "old.yaml", {})
 
@@ -116,7 +116,7 @@ def test_a_group_keeps_the_defaults_of_its_method() -> None:
     ("text", "expected"), [("- 1\n", "by name"), ("a: [", "cannot read"), ("\x00", "cannot read")]
 )
 def test_files_that_are_no_settings(tmp_path: Path, text: str, expected: str) -> None:
-    (tmp_path / "c.yaml").write_text(text)
+    (tmp_path / "c.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(RulesError, match=expected):
         PpoConfig.load(tmp_path / "c.yaml")
     with pytest.raises(RulesError, match="cannot read"):
@@ -131,7 +131,7 @@ def test_settings_cannot_be_changed_later() -> None:
 def test_resolved_settings_come_back_from_their_text(tmp_path: Path) -> None:
     config = PpoConfig.load(None, {"rules": "pocha", "players": 3, "ppo.learning_rate": 3e-4})
     resolved = config.resolved()
-    (tmp_path / "c.yaml").write_text(resolved.to_yaml())
+    (tmp_path / "c.yaml").write_text(resolved.to_yaml(), encoding="utf-8")
     again = PpoConfig.load(tmp_path / "c.yaml")
     assert again == resolved
     assert again.resolved_rules() == Rules.preset("pocha", 3)
@@ -143,7 +143,7 @@ def test_shipped_settings_are_right_and_say_nothing_twice(file: Path) -> None:
     config = load_settings(file, {})
     default = type(config).load(None)
     config.resolved()
-    for key, value in yaml.safe_load(file.read_text()).items():
+    for key, value in yaml.safe_load(file.read_text(encoding="utf-8")).items():
         assert key in type(config).model_fields, key
         assert value is not None
     assert (config == default) == (file.stem == "counterfactual")  # it writes the defaults out

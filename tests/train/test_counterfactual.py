@@ -223,7 +223,7 @@ def test_a_run_explains_itself(finished: CounterfactualRun) -> None:
     names = {file.name for file in finished.path.iterdir()}
     texts = {"config.yaml", "versions.json", "metrics.csv"}
     assert names == texts | {"rounds", "best", "last", "tensorboard"}
-    lines = (finished.path / "metrics.csv").read_text().splitlines()
+    lines = (finished.path / "metrics.csv").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 3 and lines[0].startswith("round,decisions")
     assert "over_heuristic_low" in lines[0]
     player = ohhell_agents.load(finished.path / "best")
@@ -283,7 +283,7 @@ def test_an_empty_settings_file_is_told(
     copy = tmp_path / "copy"
     shutil.copytree(finished.path, copy)
     for text, expected in (("", "is empty"), ("method: [a]\n", "method")):
-        (copy / "config.yaml").write_text(text)
+        (copy / "config.yaml").write_text(text, encoding="utf-8")
         assert main(["resume", str(copy)]) == 2
         assert expected in capsys.readouterr().err
 
@@ -317,7 +317,9 @@ def test_it_can_begin_with_another_player(finished: CounterfactualRun, tmp_path:
 
 def test_a_run_needs_the_files_of_its_rules_no_more(tmp_path: Path) -> None:
     own = tmp_path / "own.yaml"
-    own.write_text(Rules.preset("kachuful", 4).replace(scoring="simple").to_yaml())
+    own.write_text(
+        Rules.preset("kachuful", 4).replace(scoring="simple").to_yaml(), encoding="utf-8"
+    )
     config = config_of(rules=(str(own), "oh_hell"), players=(3, 4))
     before = config.table_kinds()
     run = begin_counterfactual(tmp_path / "run", config)
@@ -383,8 +385,8 @@ def test_deals_of_one_card_hold_no_card_to_learn(tmp_path: Path) -> None:
     run = begin_counterfactual(tmp_path / "a", config_of(hand_size=1, decisions=100))
     (run.path / "rounds" / ".1.new-123").mkdir(parents=True)  # as a kill leaves it
     train_run(run, quiet=True)
-    assert "NaN" not in (run.path / "best" / "agent.json").read_text()
-    head, first, _ = (run.path / "metrics.csv").read_text().splitlines()
+    assert "NaN" not in (run.path / "best" / "agent.json").read_text(encoding="utf-8")
+    head, first, _ = (run.path / "metrics.csv").read_text(encoding="utf-8").splitlines()
     row = dict(zip(head.split(","), first.split(","), strict=True))
     assert row["card_loss"] == "" and float(row["bid_loss"]) >= 0
     assert {folder.name for folder in (run.path / "rounds").iterdir()} == {"1", "2"}
@@ -402,14 +404,14 @@ def test_the_command_line_trains_resumes_and_refuses(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, out = tmp_path / "tiny.yaml", tmp_path / "run"
-    file.write_text(config_of(rounds=1).to_yaml())
+    file.write_text(config_of(rounds=1).to_yaml(), encoding="utf-8")
     assert main(["fit", "--config", str(file), "--out", str(out)]) == 0
     assert "labelled decisions of 1 round in" in capsys.readouterr().out
     assert main(["resume", str(out)]) == 0
     assert "is finished" in capsys.readouterr().out
     assert main(["fit", "--config", str(file), "--out", str(out)]) != 0
     assert "already exists" in capsys.readouterr().err
-    file.write_text("method: guessing\n")
+    file.write_text("method: guessing\n", encoding="utf-8")
     assert main(["fit", "--config", str(file), "--out", str(tmp_path / "y")]) != 0
     error = capsys.readouterr().err
     assert "method" in error and "counterfactual" in error and "Traceback" not in error

@@ -41,6 +41,7 @@ from ohhell_train.methods import train_run
 from ohhell_train.ppo.config import PpoConfig
 from ohhell_train.ppo.rollout import points_scale
 from ohhell_train.tournament.entrants import Entrant
+from tests.helpers import unix_only
 from tests.train.runs import begin_distill, begin_ppo
 
 ROOT = Path(__file__).parent.parent.parent
@@ -478,14 +479,14 @@ def test_a_full_disk_is_one_line_that_names_the_file(
 def test_settings_changed_under_a_run_are_told(finished: DistillRun, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(finished.path, copy)
-    plain = yaml.safe_load((copy / "config.yaml").read_text())
+    plain = yaml.safe_load((copy / "config.yaml").read_text(encoding="utf-8"))
     plain["fit"]["epochs"] = 5
-    (copy / "config.yaml").write_text(yaml.safe_dump(plain))
+    (copy / "config.yaml").write_text(yaml.safe_dump(plain), encoding="utf-8")
     with pytest.raises(CheckpointError, match=r"config.yaml: fit changed since state"):
         train_run(DistillRun.open(copy), quiet=True)
     (copy / STATE).unlink()
     plain["noise"]["card"] = 0.5
-    (copy / "config.yaml").write_text(yaml.safe_dump(plain))
+    (copy / "config.yaml").write_text(yaml.safe_dump(plain), encoding="utf-8")
     with pytest.raises(CheckpointError, match=r"config.yaml: noise changed since games"):
         train_run(DistillRun.open(copy), quiet=True)
 
@@ -570,7 +571,7 @@ def test_the_command_line_trains_resumes_and_refuses(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, out = tmp_path / "tiny.yaml", tmp_path / "run"
-    file.write_text(config_of(fit={"epochs": 1}).to_yaml())
+    file.write_text(config_of(fit={"epochs": 1}).to_yaml(), encoding="utf-8")
     assert main(["fit", "--config", str(file), "--out", str(out)]) == 0
     text = capsys.readouterr().out
     assert "points a deal over random" in text and "1,000 decisions of heuristic" in text
@@ -611,6 +612,7 @@ def test_ppo_goes_on_from_it(finished: DistillRun, tmp_path: Path) -> None:
     )
 
 
+@unix_only
 @pytest.mark.slow
 def test_kills_at_any_moment_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()  # parts of the usual size, as the child plays them

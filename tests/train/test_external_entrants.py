@@ -18,6 +18,7 @@ from ohhell_train.tournament import entrants as entrants_module
 from ohhell_train.tournament.entrants import Entrant
 from ohhell_train.tournament.pages.terminal import print_report
 from tests.agents.test_process import GOOD, TINY, command, ended
+from tests.helpers import unix_only
 from tests.train.players import Lowest, OnlyAct
 
 ROOT = Path(__file__).parent.parent.parent
@@ -91,7 +92,10 @@ def test_a_program_that_dies_now_and_then_is_begun_anew(tmp_path: Path) -> None:
     loop = "print(json.dumps(good), flush=True)\ncount += 1"
     program = command(tmp_path, f"if count == 3: sys.exit(1)\n{loop}")
     path = tmp_path / "bot.py"
-    path.write_text(path.read_text().replace("for line", "count = 0\nfor line", 1))
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("for line", "count = 0\nfor line", 1),
+        encoding="utf-8",
+    )
     with ProcessAgent(program, time_limit_ms=5000) as agent:
         results = played(agent)
     assert results.entrants[0].faults > 4
@@ -122,6 +126,7 @@ def test_a_disqualified_player_is_not_asked_any_more() -> None:
     assert entrant.disqualified
 
 
+@unix_only
 def test_the_command_line_takes_programs_and_classes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,12 +134,13 @@ def test_the_command_line_takes_programs_and_classes(
     entrants = [f"tiny=process:{TINY}", "low=tests.train.players:Lowest"]
     options = ["--deals", "2", "--hand-size", "2", "--seed", "1", "--out", str(tmp_path)]
     assert main(["tournament", *entrants, *options]) == 0
-    data = json.loads((tmp_path / "results.json").read_text())
+    data = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert {name: row["faults"] for name, row in data["entrants"].items()} == {"tiny": 0, "low": 0}
     printed = capsys.readouterr().out
     assert "tiny" in printed and "low" in printed and "faults" not in printed
 
 
+@unix_only
 def test_a_program_that_cannot_be_started_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -145,6 +151,7 @@ def test_a_program_that_cannot_be_started_is_one_line(
     assert "'./no_such_bot' cannot be started" in lines[0]
 
 
+@unix_only
 def test_no_program_is_left_when_the_tournament_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     pids = []
     close = Entrant.close

@@ -106,7 +106,7 @@ def test_a_run_writes_models_that_load_and_an_interrupted_one_ends_alike(
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     assert main(["fit", "--out", str(whole), *words]) == 0
     assert "cards of 2 rounds in" in capsys.readouterr().out
-    text = (whole / "trick_model.json").read_text()
+    text = (whole / "trick_model.json").read_text(encoding="utf-8")
     models = from_plain(json.loads(text))
     assert any((models[name] != new_models()[name]).any() for name in MODELS.names or ())
     with (whole / "metrics.csv").open(encoding="utf-8") as file:
@@ -124,10 +124,12 @@ def test_a_run_writes_models_that_load_and_an_interrupted_one_ends_alike(
         patch.setattr(TrickModelRun, "save", struck)
         assert main(["fit", "--out", str(broken), *words]) == 130
     assert "1 round kept" in capsys.readouterr().out
-    assert (broken / "trick_model.json").read_text() != text
+    assert (broken / "trick_model.json").read_text(encoding="utf-8") != text
     assert main(["resume", str(broken)]) == 0
-    assert (broken / "trick_model.json").read_text() == text
-    settings = (broken / "config.yaml").read_text()
-    (broken / "config.yaml").write_text(settings.replace("cards: 8200", "cards: 8300"))
+    assert (broken / "trick_model.json").read_text(encoding="utf-8") == text
+    settings = (broken / "config.yaml").read_text(encoding="utf-8")
+    (broken / "config.yaml").write_text(
+        settings.replace("cards: 8200", "cards: 8300"), encoding="utf-8"
+    )
     assert main(["resume", str(broken)]) == 2
     assert "cards changed since state.safetensors was written" in capsys.readouterr().err

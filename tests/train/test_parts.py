@@ -132,7 +132,7 @@ def test_it_comes_in_by_every_door(
     out = tmp_path / "out"
     words = ["tournament", f"mine={best}", "heuristic", "--rules", "oh_hell", "--players", "4"]
     assert main([*words, "--deals", "4", "--hand-size", "3", "--out", str(out)]) == 0
-    found = json.loads((out / "results.json").read_text())
+    found = json.loads((out / "results.json").read_text(encoding="utf-8"))
     assert found["entrants"]["mine"]["faults"] == 0
     words = ["bidding", best, "--rules", "oh_hell", "--players", "4", "--deals", "20"]
     assert main([*words, "--out", str(tmp_path / "bids")]) == 0
@@ -147,7 +147,7 @@ def test_it_comes_in_by_every_door(
         str(tmp_path / "CARD.md"),
     ]
     assert main(words) == 0
-    text = (tmp_path / "CARD.md").read_text()
+    text = (tmp_path / "CARD.md").read_text(encoding="utf-8")
     assert "- The bids: learned" in text and "- The cards: `heuristic`, heuristic" in text
     assert "`oh_hell`" in text
     capsys.readouterr()
@@ -221,7 +221,8 @@ def test_foreign_code_as_the_rest_is_named_and_not_run(
     (tmp_path / "cards_by_hand.py").write_text(
         "class Lowest:\n"
         "    def act_batch(self, observations, action_masks):\n"
-        "        return action_masks.argmax(axis=1)\n"
+        "        return action_masks.argmax(axis=1)\n",
+        encoding="utf-8",
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     run = begin_ppo(tmp_path / "run", settings(partner="cards_by_hand:Lowest", decisions=200))
@@ -250,14 +251,14 @@ def test_players_that_changed_end_a_run(tmp_path: Path, monkeypatch: pytest.Monk
     opponents = [{"player": named, "share": 0.5}]
     rounds = begin_counterfactual(tmp_path / "rounds", config_of(opponents=opponents))
     student = begin_distill(tmp_path / "student", student_of(opponents=opponents))
-    assert json.loads((ppo.path / PLAYERS).read_text()).keys() == {named}
+    assert json.loads((ppo.path / PLAYERS).read_text(encoding="utf-8")).keys() == {named}
     CounterfactualAgent(corrected(2)).save(other)
     for run in (ppo, rest, rounds, student):
         with pytest.raises(CheckpointError, match=r"is not the same player.*start the run again"):
             train_run(run, quiet=True)  # type: ignore[operator]
     CounterfactualAgent(corrected(1)).save(other)
     train_run(rest, quiet=True)
-    (ppo.path / PLAYERS).write_text("{")
+    (ppo.path / PLAYERS).write_text("{", encoding="utf-8")
     with pytest.raises(CheckpointError, match="damaged"):
         train_run(ppo, quiet=True)
 
@@ -280,11 +281,11 @@ def test_a_round_is_not_followed_by_one_of_other_settings(
     run = begin_counterfactual(tmp_path / "run", config_of(decisions=300, rounds=1))
     train_run(run, quiet=True)
     file = run.path / CONFIG
-    plain = yaml.safe_load(file.read_text())
-    file.write_text(yaml.safe_dump(plain | {"rounds": 2, "threads": 1}))
+    plain = yaml.safe_load(file.read_text(encoding="utf-8"))
+    file.write_text(yaml.safe_dump(plain | {"rounds": 2, "threads": 1}), encoding="utf-8")
     before = (run.path / "rounds" / "1" / "agent.json").read_bytes()
     wrong = plain | {"rounds": 2, name: value}
-    file.write_text(yaml.safe_dump(wrong))
+    file.write_text(yaml.safe_dump(wrong), encoding="utf-8")
     with pytest.raises(CheckpointError, match=f"{name} changed since round 1 was played"):
         train_run(run, quiet=True)
     assert not (run.path / "rounds" / "2").exists()
@@ -296,7 +297,9 @@ def test_more_rounds_and_other_fields_of_a_measurement_are_no_other_recipe(tmp_p
     train_run(run, quiet=True)
     file = run.path / CONFIG
     changed = {"rounds": 2, "threads": 1, "report": {"deals": 4, "fields": ["random"]}}
-    file.write_text(yaml.safe_dump(yaml.safe_load(file.read_text()) | changed))
+    file.write_text(
+        yaml.safe_dump(yaml.safe_load(file.read_text(encoding="utf-8")) | changed), encoding="utf-8"
+    )
     train_run(run, quiet=True)
     assert len(run.rounds()) == 2
 

@@ -27,7 +27,7 @@ from ohhell_train.play.screens import SheetScreen, TextScreen
 from ohhell_train.play.session import Session
 from ohhell_train.play.view import Choice, person_view
 from tests.envs.test_no_leak import redeal
-from tests.helpers import house
+from tests.helpers import house, unix_only
 
 Script = Callable[[PlayApp, Pilot[None]], Awaitable[None]]
 
@@ -387,6 +387,7 @@ time.sleep(600)
 """
 
 
+@unix_only
 def test_quitting_does_not_wait_for_a_program_that_thinks(tmp_path: Path) -> None:
     bot = tmp_path / "sleeper.py"
     bot.write_text(SLEEPS, encoding="utf-8")

@@ -23,7 +23,7 @@ from ohhell_train.play.others import PlayerError
 from ohhell_train.play.session import Session
 from ohhell_train.play.view import person_view
 from tests.envs.test_no_leak import redeal
-from tests.helpers import house
+from tests.helpers import house, unix_only
 
 BOT = Path(__file__).parent.parent.parent / "examples" / "bots" / "tiny_bot.py"
 SECRET = {
@@ -320,6 +320,7 @@ def test_whatever_an_adviser_raises_is_said(monkeypatch: pytest.MonkeyPatch) -> 
         adviser.advise(adviser.observation(match.game))
 
 
+@unix_only
 def test_programs_play_and_are_ended() -> None:
     bot = f"process:{sys.executable} {BOT}"
     match = set_up(house(3, 2), ["heuristic", bot], seed=1, adviser="heuristic")

@@ -27,7 +27,7 @@ from ohhell_train.play.match import Match
 from ohhell_train.play.names import PEOPLE, names_by_seat
 from ohhell_train.play.others import Others, PlayerError
 from ohhell_train.play.screens import SheetScreen, TextScreen
-from tests.helpers import house
+from tests.helpers import house, unix_only
 from tests.train.test_play_app import drive, legal, only, press, shown, table, until
 
 
@@ -242,6 +242,7 @@ sys.exit(3)
 """
 
 
+@unix_only
 def test_what_a_program_says_does_nothing_to_the_terminal(tmp_path: Path) -> None:
     bot = tmp_path / "rude.py"
     bot.write_text(RUDE, encoding="utf-8")

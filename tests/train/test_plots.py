@@ -326,7 +326,7 @@ def test_made_rates_of_two_players_in_one_plot(report: Report, results: Results)
 
 def counterfactual_run(folder: Path) -> Path:
     settings = CounterfactualConfig.load(None, {"report": {"deals": 500}})
-    (folder / "config.yaml").write_text(settings.resolved().to_yaml())
+    (folder / "config.yaml").write_text(settings.resolved().to_yaml(), encoding="utf-8")
     rows = [
         {"round": 1, "decisions": 1000, "seconds": 30, "over_heuristic": 0.1},
         {"round": 2, "decisions": 1500, "seconds": 90, "over_heuristic": 0.3},
@@ -337,7 +337,7 @@ def counterfactual_run(folder: Path) -> Path:
 
 def ppo_run(folder: Path) -> Path:
     settings = PpoConfig.load(None, {"players": [4, 5], "layout": "universal"})
-    (folder / "config.yaml").write_text(settings.resolved().to_yaml())
+    (folder / "config.yaml").write_text(settings.resolved().to_yaml(), encoding="utf-8")
     rows = [
         {"decisions": 1000, "seconds": 30, "over_heuristic": -1.5},
         {"decisions": 2000, "seconds": 45, "over_heuristic": ""},
@@ -349,7 +349,7 @@ def ppo_run(folder: Path) -> Path:
 
 def distill_run(folder: Path) -> Path:
     settings = DistillConfig.load(None, {"decisions": 1000, "report": {"deals": 50}})
-    (folder / "config.yaml").write_text(settings.resolved().to_yaml())
+    (folder / "config.yaml").write_text(settings.resolved().to_yaml(), encoding="utf-8")
     rows = [
         {"epoch": 1, "seconds": 60, "over_heuristic": ""},
         {"epoch": 2, "seconds": 90, "over_heuristic": -0.1},
@@ -364,7 +364,7 @@ def _write(file: Path, rows: list[dict[str, Any]]) -> None:
         mean = row["over_heuristic"]
         ends = ("", "") if mean == "" else (mean - 0.2, mean + 0.2)
         whole.append(row | {"over_heuristic_low": ends[0], "over_heuristic_high": ends[1]})
-    with file.open("w", newline="") as stream:
+    with file.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, list(whole[0]))
         writer.writeheader()
         writer.writerows(whole)
@@ -403,8 +403,8 @@ def test_learning_curves_of_distillation(tmp_path: Path) -> None:
 def test_learning_curves_against_a_field_with_settings(tmp_path: Path, column: str) -> None:
     file = counterfactual_run(tmp_path) / "metrics.csv"
     measured = ",".join(f'"{column}{end}"' for end in ("", "_low", "_high"))
-    _, _, rows = file.read_text().partition("\n")
-    file.write_text(f"round,decisions,seconds,{measured}\n{rows}")
+    _, _, rows = file.read_text(encoding="utf-8").partition("\n")
+    file.write_text(f"round,decisions,seconds,{measured}\n{rows}", encoding="utf-8")
     assert len(drawn(plots.learning_curves(tmp_path, against="search:a=1,b=2"))[0]) == 2
 
 
@@ -473,10 +473,10 @@ def test_mistakes(report: Report, tmp_path: Path, draw: Any, expected: str) -> N
 
 
 def test_a_damaged_file_is_told(tmp_path: Path) -> None:
-    (tmp_path / "results.json").write_text("{")
+    (tmp_path / "results.json").write_text("{", encoding="utf-8")
     with pytest.raises(OhHellError, match=r"results\.json: is not JSON"):
         plots.standings(tmp_path)
-    (tmp_path / "results.json").write_text(json.dumps([1]))
+    (tmp_path / "results.json").write_text(json.dumps([1]), encoding="utf-8")
     with pytest.raises(OhHellError, match="must be results of a tournament"):
         plots.standings(tmp_path)
 
@@ -486,7 +486,7 @@ def test_a_damaged_file_is_told(tmp_path: Path) -> None:
     ["[" * 100_000, '{"entrants": {}, "pairs": {}, "design": "field"}'],
 )
 def test_results_of_no_tournament_are_told(tmp_path: Path, content: str) -> None:
-    (tmp_path / "results.json").write_text(content)
+    (tmp_path / "results.json").write_text(content, encoding="utf-8")
     with pytest.raises(OhHellError, match=r"is not JSON|must be results of a tournament"):
         plots.standings(tmp_path)
 
@@ -527,8 +527,8 @@ METRICS_OF_A_RUN = "round,decisions,seconds,over_heuristic,over_heuristic_low,ov
 def test_damaged_metrics_are_told(
     tmp_path: Path, metrics: str, settings: str, expected: str
 ) -> None:
-    (tmp_path / "config.yaml").write_text(settings)
-    (tmp_path / "metrics.csv").write_text(metrics)
+    (tmp_path / "config.yaml").write_text(settings, encoding="utf-8")
+    (tmp_path / "metrics.csv").write_text(metrics, encoding="utf-8")
     with pytest.raises(OhHellError, match=re.escape(expected)):
         plots.learning_curves(tmp_path)
 
@@ -547,9 +547,9 @@ def test_damaged_metrics_are_told(
 def test_another_or_a_damaged_table_of_bids_is_told(
     tmp_path: Path, rows: str, expected: str
 ) -> None:
-    (tmp_path / "bids.csv").write_text(rows)
+    (tmp_path / "bids.csv").write_text(rows, encoding="utf-8")
     with pytest.raises(OhHellError, match=re.escape(expected)):
         plots.made_rates(tmp_path)
-    (tmp_path / "calibration.csv").write_text("a,b\n1,2")
+    (tmp_path / "calibration.csv").write_text("a,b\n1,2", encoding="utf-8")
     with pytest.raises(OhHellError, match="has no column 'hands'"):
         plots.bid_calibration(tmp_path)

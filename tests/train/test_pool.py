@@ -26,6 +26,7 @@ from ohhell_train.ppo.learner import SelfPlayPPO
 from ohhell_train.ppo.pool import NOBODY, Pool
 from ohhell_train.ppo.rollout import OURS, LapTables, TableOpponents
 from ohhell_train.runs.metrics import METRICS
+from tests.helpers import unix_only
 from tests.train.runs import begin_ppo
 from tests.train.test_rollout import Chance
 from tests.train.test_run import Killed, without_time
@@ -210,13 +211,16 @@ def test_opponents_change_within_one_run(finished: PpoRun) -> None:
     assert rates == sorted(rates, reverse=True) and len(set(rates)) == len(rates)
 
 
+@unix_only
 @pytest.mark.slow
 def test_swapping_opponents_does_not_eat_memory() -> None:
     pool = pool_of(1, size=5, at_once=2)
     tables, network, before = tables_with(pool, 20), pool.networks[0], 0
 
     def resident() -> int:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1]) * os.sysconf(
+            "SC_PAGE_SIZE"
+        )
 
     for number in range(330):
         if number == 30:

@@ -181,14 +181,14 @@ def test_checkpoints_travel_and_keep_their_names(tmp_path: Path) -> None:
 def test_a_folder_travels_with_all_that_is_in_it(tmp_path: Path) -> None:
     folder = tmp_path / "best"
     (folder / "deep").mkdir(parents=True)
-    (folder / "agent.json").write_text("card")
+    (folder / "agent.json").write_text("card", encoding="utf-8")
     (folder / "deep" / "weights").write_bytes(b"\0\1")
     packed = ray_executor._with_files(NamedPlayer("b", str(folder)))
     assert isinstance(packed, ray_executor._Saved)
     name, path = packed.unpacked(tmp_path / "there")
     assert name == "b"
     assert Path(path).name == "best"
-    assert (Path(path) / "agent.json").read_text() == "card"
+    assert (Path(path) / "agent.json").read_text(encoding="utf-8") == "card"
     assert (Path(path) / "deep" / "weights").read_bytes() == b"\0\1"
 
 
@@ -236,7 +236,7 @@ def listening(pid: int) -> set[str]:
                 inodes.add(str(entry.readlink()).removeprefix("socket:[").removesuffix("]"))
     found: set[str] = set()
     for table in ("tcp", "tcp6"):
-        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+        for line in Path(f"/proc/net/{table}").read_text(encoding="utf-8").splitlines()[1:]:
             words = line.split()
             if words[3] == "0A" and words[9] in inodes:
                 found.add(words[1].partition(":")[0])
@@ -391,7 +391,7 @@ if __name__ == "__main__":
 def test_classes_of_the_main_program_travel(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     program = tmp_path / "program.py"
-    program.write_text(_OF_THE_MAIN_PROGRAM)
+    program.write_text(_OF_THE_MAIN_PROGRAM, encoding="utf-8")
     command = [sys.executable, str(program), str(tmp_path)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
@@ -460,7 +460,7 @@ class Marks(Lowest):
             ray = importlib.import_module("ray")
             node = ray.get_runtime_context().get_node_id()
             here = importlib.import_module(PACKAGES[0].__name__).__file__
-            (self.folder / f"node-{node}").write_text(str(Path(str(here)).parent))
+            (self.folder / f"node-{node}").write_text(str(Path(str(here)).parent), encoding="utf-8")
             time.sleep(0.02)
         return super().choose(observations, action_masks, words, deterministic)
 
@@ -468,7 +468,9 @@ class Marks(Lowest):
 def marked(folder: Path) -> dict[str, Path]:
     """Returns the nodes that have played, each with the folder of its ``ohhell_env``."""
     found = folder.glob("node-*")
-    return {file.name.removeprefix("node-"): Path(file.read_text()) for file in found}
+    return {
+        file.name.removeprefix("node-"): Path(file.read_text(encoding="utf-8")) for file in found
+    }
 
 
 @pytest.fixture(scope="module")

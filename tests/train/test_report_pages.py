@@ -387,7 +387,7 @@ def test_game_of_a_player_that_changes_its_mind_is_not_shown(tmp_path: Path) -> 
     assert all("a player depends on the clock, or on earlier decisions" in s.caption for s in wrong)
     old = tmp_path / "games" / f"{wrong[0].slug}.json"
     old.parent.mkdir()
-    old.write_text("of an earlier report")
+    old.write_text("of an earlier report", encoding="utf-8")
     written = write_pages(results, tmp_path)
     assert not {f"{each.slug}.json" for each in wrong} & {path.name for path in written}
     assert not old.exists()
@@ -481,7 +481,7 @@ def test_fifty_entrants_have_a_usable_page(tmp_path: Path) -> None:
 
 
 def test_folder_that_cannot_be(hostile: Results, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(OhHellError, match=r"file.*cannot write results there"):
         write_pages(hostile, tmp_path / "file")
 

@@ -25,6 +25,7 @@ from ohhell_train.ppo.config import PpoConfig
 from ohhell_train.ppo.folder import STATE, PpoRun
 from ohhell_train.runs.metrics import METRICS
 from ohhell_train.runs.trainer import BOARD
+from tests.helpers import unix_only
 from tests.train.runs import begin_ppo
 
 SETTINGS: dict[str, Any] = {
@@ -181,11 +182,11 @@ def test_a_broken_state_is_refused(finished: PpoRun, tmp_path: Path) -> None:
 def test_a_taken_folder_is_not_overwritten(tmp_path: Path) -> None:
     config = PpoConfig.of(SETTINGS)
     (tmp_path / "x").mkdir()
-    (tmp_path / "x" / "notes.txt").write_text("mine")
+    (tmp_path / "x" / "notes.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(RulesError, match=r"already exists.*resume"):
         begin_ppo(tmp_path / "x", config)
     begin_ppo(tmp_path / "x", config, force=True)
-    assert (tmp_path / "x.old-1" / "notes.txt").read_text() == "mine"
+    assert (tmp_path / "x.old-1" / "notes.txt").read_text(encoding="utf-8") == "mine"
     begin_ppo(tmp_path / "x", config, force=True)
     assert (tmp_path / "x.old-2" / "config.yaml").is_file()
 
@@ -220,6 +221,7 @@ def test_max_minutes_ends_a_run_early(tmp_path: Path, capsys: pytest.CaptureFixt
     assert (run.path / "best").is_dir() and (run.path / "last").is_dir()
 
 
+@unix_only
 @pytest.mark.slow
 def test_kill_at_any_moment(tmp_path: Path) -> None:
     """Killed again and again, then resumed: it comes to its end with monotone metrics."""

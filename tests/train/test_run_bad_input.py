@@ -32,6 +32,7 @@ from ohhell_train.runs.base import CONFIG, LOCK
 from ohhell_train.runs.lock import InUseError
 from ohhell_train.runs.metrics import METRICS, MetricsError
 from ohhell_train.runs.trainer import DivergedError
+from tests.helpers import unix_only
 from tests.train.runs import begin_ppo
 from tests.train.test_run import SETTINGS, Killed, rows, without_time
 
@@ -97,6 +98,7 @@ def holder(half: PpoRun) -> Iterator[subprocess.Popen[str]]:
             child.kill()
 
 
+@unix_only
 def test_a_second_process_is_told_who_trains_there(
     half: PpoRun,
     whole: PpoRun,
@@ -128,7 +130,7 @@ def test_the_lock_ends_with_the_training_however_it_ends(half: PpoRun) -> None:
             pass
         raise Killed
     with half.lock():
-        assert int((half.path / LOCK).read_text()) == os.getpid()
+        assert int((half.path / LOCK).read_text(encoding="utf-8")) == os.getpid()
     assert not (half.path / LOCK).exists()
 
 
@@ -175,7 +177,7 @@ def test_a_folder_that_is_moved_aside_takes_no_lock_with_it(half: PpoRun) -> Non
 def test_what_a_kill_left_of_a_beginning_is_no_hindrance(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     for name in (LOCK, "versions.json", "config.yaml.part"):
-        (tmp_path / "run" / name).write_text("1\n")
+        (tmp_path / "run" / name).write_text("1\n", encoding="utf-8")
     run = begin_ppo(tmp_path / "run", PpoConfig.of(SHORT))
     assert run.config() == PpoConfig.of(SHORT).resolved()
 
@@ -242,7 +244,7 @@ def test_training_mends_too_and_nothing_is_mended_under_a_running_training(
 
 @pytest.mark.parametrize("text", ["", "deci", "decisions,seconds"])
 def test_metrics_without_a_whole_line_are_begun_anew(half: PpoRun, text: str) -> None:
-    (half.path / METRICS).write_text(text)
+    (half.path / METRICS).write_text(text, encoding="utf-8")
     train_run(half, quiet=True)
     assert [int(row["decisions"]) for row in rows(half)] == [640, 768, 896, 1024]
 
@@ -264,7 +266,7 @@ def test_damaged_metrics_are_named_with_the_remedy(
     half: PpoRun, damage: Callable[[str], str | bytes]
 ) -> None:
     file = half.path / METRICS
-    damaged = damage(file.read_text())
+    damaged = damage(file.read_text(encoding="utf-8"))
     file.write_bytes(damaged if isinstance(damaged, bytes) else damaged.encode())
     before = file.read_bytes()
     with pytest.raises(MetricsError, match=r"metrics\.csv: .*damaged; move it .* resume"):
@@ -354,9 +356,9 @@ def test_a_state_is_not_used_with_other_settings(
     half: PpoRun, old: str, new: str, expected: str
 ) -> None:
     file = half.path / CONFIG
-    text = file.read_text()
+    text = file.read_text(encoding="utf-8")
     assert old in text
-    file.write_text(text.replace(old, new))
+    file.write_text(text.replace(old, new), encoding="utf-8")
     with pytest.raises(CheckpointError, match=rf"config\.yaml: {expected} .*restore the old"):
         train_run(half, quiet=True)
 
@@ -465,7 +467,7 @@ def test_the_largest_seeds_work(tmp_path: Path) -> None:
     [("rules: " + "[" * 100_000, "nested too deep"), ("tables: 4\ntables: 8\n", "duplicate key")],
 )
 def test_settings_are_read_as_strictly_as_rules(tmp_path: Path, text: str, expected: str) -> None:
-    (tmp_path / "c.yaml").write_text(text)
+    (tmp_path / "c.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(RulesError, match=f"cannot read settings from .*{expected}"):
         PpoConfig.load(tmp_path / "c.yaml")
 
@@ -523,7 +525,7 @@ def test_rollouts_without_a_free_decision_change_nothing_and_are_told(
     assert capsys.readouterr().out.count("held no decision to learn from") == 1
     table = rows(run)
     assert {row["decisions_in_loss"] for row in table} == {"0"}
-    assert "nan" not in (run.path / METRICS).read_text()
+    assert "nan" not in (run.path / METRICS).read_text(encoding="utf-8")
     assert all(row["policy_loss"] == "" and float(row["learning_rate"]) >= 0 for row in table)
     first = load_file(run.path / "checkpoints" / "512" / "weights.safetensors")
     last = load_file(run.path / "last" / "weights.safetensors")

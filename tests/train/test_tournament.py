@@ -310,7 +310,7 @@ def test_ratings_are_finite_and_know_no_order() -> None:
 
 def test_one_block_has_no_interval(tmp_path: Path) -> None:
     results = run_tournament(["random", "heuristic"], rules="oh_hell", deals=1, seed=1)
-    data = json.loads(results.save(tmp_path).read_text())
+    data = json.loads(results.save(tmp_path).read_text(encoding="utf-8"))
     assert data["pairs"]["random|heuristic"]["ci95"] is None
     assert data["pairs"]["random|heuristic"]["blocks"] == 1
 
@@ -322,11 +322,16 @@ def test_files_of_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture
         entrants=entrants, players=3, deals=4, out=out, hand_size=2, report=False
     )
     cli_run(config, show_progress=False)
-    data = json.loads((out / "results.json").read_text())
+    data = json.loads((out / "results.json").read_text(encoding="utf-8"))
     assert (data["players"], data["blocks"], data["seed"], data["hand_size"]) == (3, 4, 5, 2)
     assert Rules.from_dict(data["rules"]) == Rules.preset("oh_hell", players=3)
-    assert "seconds" not in (out / "results.json").read_text()
-    assert json.loads((out / "timings.json").read_text())["entrants"]["low"]["decisions"] > 0
+    assert "seconds" not in (out / "results.json").read_text(encoding="utf-8")
+    assert (
+        json.loads((out / "timings.json").read_text(encoding="utf-8"))["entrants"]["low"][
+            "decisions"
+        ]
+        > 0
+    )
     names = ["results.json", "timings.json", "tournament.sqlite"]
     assert sorted(path.name for path in out.iterdir()) == names
     printed = capsys.readouterr().out
@@ -334,7 +339,7 @@ def test_files_of_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_a_folder_that_cannot_be_is_found_before_the_cards_are_dealt(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
     with pytest.raises(OhHellError, match="cannot write results there"):
         out = tmp_path / "file" / "results"
         cli_run(TournamentConfig(entrants=["random", "heuristic"], out=out))

@@ -24,6 +24,7 @@ from ohhell_train.tournament.executors.processes import Setup, play_in_processes
 from ohhell_train.tournament.units import Unit, plan
 from tests.agents.test_process import command, gone
 from tests.children import alive, child_of
+from tests.helpers import unix_only
 from tests.train.players import Answers, AskedHeuristic, Lowest, RaisesSometimes
 
 ENTRANTS: list[Any] = ["random", "heuristic", ("sometimes", RaisesSometimes())]
@@ -179,6 +180,7 @@ class Ends(Lowest):
         return super().choose(observations, action_masks, words, deterministic)
 
 
+@unix_only
 @pytest.mark.parametrize(
     ("how", "said"),
     [("silently", "status 0"), ("kill -9", "by signal 9"), ("crash", "by signal 11")],
@@ -234,7 +236,7 @@ def test_programs_of_a_worker_end_with_it(tmp_path: Path) -> None:
     player = ProcessAgent(command(tmp_path, does), time_limit_ms=60_000)
     with pytest.raises(KeyboardInterrupt):
         play(2, entrants=["random", "heuristic", ("deaf", player)], on_progress=Waits(note))
-    pids = [int(word) for word in note.read_text().split()]
+    pids = [int(word) for word in note.read_text(encoding="utf-8").split()]
     assert len(pids) >= 2
     assert all(gone(pid) for pid in pids)
 

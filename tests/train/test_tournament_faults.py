@@ -22,7 +22,7 @@ from ohhell_train.tournament import Results, run_tournament
 from ohhell_train.tournament import entrants as entrants_module
 from ohhell_train.tournament.tables import replay_table
 from tests.agents.test_process import GOOD, command
-from tests.helpers import house
+from tests.helpers import house, unix_only
 from tests.train.players import AskedHeuristic, Lowest, OnlyAct, Raises
 
 RULES = house(3, 2, 1, settlement="differences", bidding__hook="none")
@@ -215,6 +215,7 @@ def test_a_player_that_prints_is_no_fault(
     assert (results.outcomes[-1, -1] == honest.outcomes[-1, -1]).all()
 
 
+@unix_only
 @pytest.mark.parametrize(
     ("does", "what"),
     [
@@ -424,7 +425,8 @@ def test_a_class_that_breaks_where_it_is_made_or_closed(
         f"    def __init__(self): {body['init']}\n"
         f"    def begin(self, rules, seat): {body['begin']}\n"
         f"    def close(self): {body['close']}\n"
-        "    def act(self, observation, info): return int(observation['action_mask'].argmax())\n"
+        "    def act(self, observation, info): return int(observation['action_mask'].argmax())\n",
+        encoding="utf-8",
     )
     monkeypatch.syspath_prepend(tmp_path)
     entrants = [f"bot={module}:Bot", "random"]

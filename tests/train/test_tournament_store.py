@@ -240,7 +240,9 @@ def test_begin_anew_and_keep_the_old(tmp_path: Path, finished: Path) -> None:
 
 
 def test_a_file_that_is_no_store(tmp_path: Path) -> None:
-    (tmp_path / "t.sqlite").write_text("something else, longer than the header of a database" * 9)
+    (tmp_path / "t.sqlite").write_text(
+        "something else, longer than the header of a database" * 9, encoding="utf-8"
+    )
     with pytest.raises(OhHellError, match=r"t\.sqlite: the store .* file is not a database"):
         play(tmp_path / "t.sqlite")
     with pytest.raises(OhHellError, match="file is not a database"):

@@ -77,7 +77,7 @@ class Hangs(Good):
 
 
 def command(folder: Path, *words: str) -> list[str]:
-    (folder / "bots.py").write_text(BOTS)
+    (folder / "bots.py").write_text(BOTS, encoding="utf-8")
     fixed = ["--deals", "8", "--hand-size", "2", "--unit", "2", "--no-report", "--out", "out"]
     return [sys.executable, "-m", "ohhell_env", "tournament", "random", *words, *fixed]
 
@@ -139,7 +139,7 @@ def test_parts_of_players_are_watched_too(spec: str, tmp_path: Path) -> None:
     ],
 )
 def test_other_commands_are_watched_too(words: list[str], work: str, tmp_path: Path) -> None:
-    (tmp_path / "bots.py").write_text(BOTS)
+    (tmp_path / "bots.py").write_text(BOTS, encoding="utf-8")
     with child_of([sys.executable, "-m", "ohhell_env", *words], tmp_path) as child:
         _, errors = child.communicate(timeout=120)
     assert child.returncode == 2
@@ -149,7 +149,9 @@ def test_other_commands_are_watched_too(words: list[str], work: str, tmp_path: P
 
 @pytest.mark.slow
 def test_a_file_of_settings_is_watched_too(tmp_path: Path) -> None:
-    (tmp_path / "league.yaml").write_text("entrants: [heuristic, {bad: 'python:bots:Leaves'}]\n")
+    (tmp_path / "league.yaml").write_text(
+        "entrants: [heuristic, {bad: 'python:bots:Leaves'}]\n", encoding="utf-8"
+    )
     words = command(tmp_path, "--config", "league.yaml")
     words.remove("random")
     with child_of(words, tmp_path) as child:
@@ -213,7 +215,7 @@ def test_the_end_of_the_command_is_the_end_of_a_player_that_hangs(
         if number == signal.SIGINT:
             assert "the same command continues" in out
             assert "was asked" not in errors
-        assert gone(int((tmp_path / "hangs").read_text()))
+        assert gone(int((tmp_path / "hangs").read_text(encoding="utf-8")))
         deadline = time.monotonic() + 10
         while of_session(child.pid) and time.monotonic() < deadline:
             time.sleep(0.1)

@@ -84,7 +84,9 @@ def test_fit_and_resume(capsys: Output) -> None:
 def test_quick_trains_and_plays_a_tournament(capsys: Output) -> None:
     args = ["quick", *SMOKE, "--variant", "kachuful", "--deals", "10"]
     assert cli.main(args) == 0
-    results = json.loads(Path("runs/quick-kachuful/tournament/results.json").read_text())
+    results = json.loads(
+        Path("runs/quick-kachuful/tournament/results.json").read_text(encoding="utf-8")
+    )
     assert set(results["entrants"]) == {"ppo", "random", "heuristic"}
     assert "after 4,096 decisions" in capsys.readouterr().out
 
@@ -92,17 +94,21 @@ def test_quick_trains_and_plays_a_tournament(capsys: Output) -> None:
     assert "is already trained" in capsys.readouterr().out
     assert cli.main([*args, "--players", "3"]) == 0
     assert "other settings, is kept in runs/quick-kachuful/ppo.old-1" in capsys.readouterr().out
-    results = json.loads(Path("runs/quick-kachuful/tournament/results.json").read_text())
+    results = json.loads(
+        Path("runs/quick-kachuful/tournament/results.json").read_text(encoding="utf-8")
+    )
     assert results["players"] == 3
 
 
 def test_quick_trains_several_players(capsys: Output) -> None:
     tiny = "method: counterfactual\nrounds: 1\ndecisions: 2000\nfit: {epochs: 1}\n"
-    Path("tiny.yaml").write_text(tiny + "report: {deals: 10}\n")
+    Path("tiny.yaml").write_text(tiny + "report: {deals: 10}\n", encoding="utf-8")
     args = ["quick", *SMOKE, "--config", "tiny.yaml", "--variant", "kachuful", "--deals", "10"]
     assert cli.main([*args, "--set", "rollout_laps=7"]) == 0  # PPO alone has laps
     assert "labelled decisions of 1 round" in capsys.readouterr().out
-    results = json.loads(Path("runs/quick-kachuful/tournament/results.json").read_text())
+    results = json.loads(
+        Path("runs/quick-kachuful/tournament/results.json").read_text(encoding="utf-8")
+    )
     assert set(results["entrants"]) == {"ppo", "counterfactual", "random", "heuristic"}
     assert cli.main([*args, "--set", "rollout_laps=7"]) == 0
     assert capsys.readouterr().out.count("is already trained") == 2

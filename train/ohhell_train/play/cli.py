@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import shlex
 import signal
@@ -16,7 +15,7 @@ from typing import Annotated
 import typer
 
 from ohhell_env.cli.interrupts import note_said
-from ohhell_env.cli.program import STOPPED
+from ohhell_env.cli.program import STOPPED, keep_unknown_letters_out
 from ohhell_env.cli.rules import parse_changes
 from ohhell_env.envs.arguments import check_seat
 from ohhell_env.errors import OhHellError, RulesError, shown_path
@@ -95,7 +94,7 @@ def play(
     named = [*(against or []), *(more or [])] or [SHIPPED]
     wanted = players if players is not None or len(named) == 1 else len(named) + 1
     chosen = as_rules(rules, wanted).replace(**parse_changes(changes or []))
-    _spare_letters()
+    keep_unknown_letters_out()
     show = _line_by_line if plain or not _is_terminal() else _table(pace)
     begin = partial(
         set_up,
@@ -178,7 +177,8 @@ def set_up(
 
 def _is_terminal() -> bool:
     seen = sys.stdin.isatty() and sys.stdout.isatty()
-    return seen and os.environ.get("TERM", "") not in ("dumb", "") and _has_symbols()
+    kind = os.environ.get("TERM", "" if os.name == "posix" else "unnamed")  # Windows sets no TERM
+    return seen and kind not in ("dumb", "") and _has_symbols()
 
 
 def _has_symbols() -> bool:
@@ -188,13 +188,6 @@ def _has_symbols() -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _spare_letters() -> None:
-    """Replaces characters that the input or the output does not have, instead of failing."""
-    for stream in (sys.stdin, sys.stdout):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
 
 
 @contextlib.contextmanager

@@ -56,7 +56,8 @@ CREATE TABLE entrants (
 CREATE TABLE units (
     id INTEGER PRIMARY KEY, challenger INTEGER NOT NULL, field INTEGER NOT NULL,
     first INTEGER NOT NULL, blocks INTEGER NOT NULL, seconds REAL NOT NULL,
-    engine_decisions INTEGER NOT NULL, engine_seconds REAL NOT NULL, played BLOB NOT NULL, UNIQUE (challenger, field, first));
+    engine_decisions INTEGER NOT NULL, engine_seconds REAL NOT NULL,
+    played BLOB NOT NULL, UNIQUE (challenger, field, first));
 CREATE TABLE asked (
     unit INTEGER NOT NULL REFERENCES units ON DELETE CASCADE,
     entrant INTEGER NOT NULL REFERENCES entrants, faults INTEGER NOT NULL,

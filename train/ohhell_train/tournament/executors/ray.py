@@ -435,7 +435,8 @@ def _check_reachable(address: str) -> None:
             command,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             timeout=_JOIN,
             check=False,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -72,7 +73,7 @@ def labels(names: Iterable[str], longest: int = LONGEST_NAME) -> dict[str, str]:
 
 def _last_parts(path: str, longest: int) -> str:
     """Returns as many last parts of a path as fit, or "" if none fits."""
-    parts = path.split("/")
+    parts = re.split(r"[/\\]", path)
     ends = (f"…/{'/'.join(parts[first:])}" for first in range(1, len(parts)))
     return next((end for end in ends if len(end) <= longest), "")
 
