@@ -22,7 +22,7 @@ _BLOCK = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOT
 
 
 def regenerate(page: str) -> str:
-    """Returns the text of a page with its generated parts made anew.
+    """Returns the text of a page with its generated parts up to date.
 
     Raises:
         KeyError: The page asks for a part that is not in ``BLOCKS``.

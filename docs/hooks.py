@@ -35,13 +35,13 @@ INCLUDED = {
 }
 """Pages of the site whose text has its home outside of this folder."""
 TOLD_BY = {"CONTRIBUTING.md": "extending.md"}
-"""Files that have no page of their own, by the page that has what they tell."""
+"""Files that have no page of their own, by the page with their content."""
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
 class Links(Treeprocessor, Extension):
-    """Turns the links of a page, as its file has them, into links of the site."""
+    """Turns the links of a page, into links of the site."""
 
     def __init__(self) -> None:
         """Knows no pages yet."""
@@ -80,7 +80,7 @@ class Links(Treeprocessor, Extension):
             self._lead_out(element, wanted.relative_to(ROOT).as_posix())
 
     def _lead_out(self, element: Element, path: str) -> None:
-        """Links to a place of the repository, or names it where there is no public one."""
+        """Links to a place of the repository, or names it if the repository is not public."""
         if self.repository:
             element.set("href", f"{self.repository.rstrip('/')}/blob/HEAD/{path}")
             return

@@ -245,7 +245,7 @@ def test_bytes_that_are_no_letters(tmp_path: Path, face: str) -> None:
             read(b"Your bid (")
             time.sleep(1.0)  # until it waits for the line
             os.write(ours, b"\xff\xc3(\xed\xa0\x80 \xf0\x9f\n")
-            read(b"is no move or command here")
+            read(b"is not a move or command here")
             time.sleep(1.0)
             os.write(ours, b"q\n")
             read(b"Stopped before the end")

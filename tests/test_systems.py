@@ -245,7 +245,7 @@ for name in MODULES:
     except ModuleNotFoundError as error:
         assert error.name.partition(".")[0] in OPTIONAL, (name, error)
     except Exception as error:
-        assert "adapter for" in str(error), (name, error)
+        assert "adapter needs" in str(error), (name, error)
 
 if __name__ == "__main__":
     from pathlib import Path

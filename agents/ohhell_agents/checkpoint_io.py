@@ -151,13 +151,13 @@ def restore(random: np.random.Generator, plain: Any, path: AgentPath) -> None:
 
 def _numbers(values: Any, count: int) -> NDArray[np.uint64]:
     if not isinstance(values, list) or len(values) != count:
-        raise ValueError(f"{count} numbers are wanted")
+        raise ValueError(f"expected {count} numbers")
     return np.array([_number(value, 2**64 - 1) for value in values], np.uint64)
 
 
 def _number(value: Any, most: int) -> int:
     if type(value) is not int or not 0 <= value <= most:
-        raise ValueError(f"a whole number from 0 to {most} is wanted")
+        raise ValueError(f"expected a whole number from 0 to {most}")
     return value
 
 

@@ -64,7 +64,7 @@ class Explanation:
     """Code of the action that ``act`` returns."""
     chosen_name: str
     method: str
-    """"flat" or "tree"; "none" if nothing was searched; "reckoned" for a player that does not
+    """"flat" or "tree"; "none" if nothing was searched; "values" for a player that does not
     search."""
     objective: str
     """Meaning of ``Thought.value``: "points", the seat's points of the deal; "relative", these less
@@ -95,7 +95,7 @@ class Explanation:
         if self.method == "none":
             return "not searched"
         told = f"{self.unit} behind the best choice"
-        if self.method == "reckoned":
+        if self.method == "values":
             return told
         worlds = "iterations" if self.method == "tree" else "worlds"
         return f"{told}; {self.method} search, {self.worlds} {worlds}"
@@ -108,7 +108,7 @@ class Explanation:
             tried = "tried" if self.method in ("flat", "tree") else "weighed"
             return f"{head} not {tried}"
         number = f"{head} {difference_text(thought.difference, self.unit):>7}"
-        if self.method == "reckoned":
+        if self.method == "values":
             return number
         error = thought.difference_error
         number += f"{'' if error is None else f' ± {error:.2f}':<9}"
@@ -249,7 +249,7 @@ def explain_values(
     return Explanation(
         chosen=chosen,
         chosen_name=_name(chosen, rules),
-        method="reckoned",
+        method="values",
         objective="points",
         unit=POINTS,
         worlds=0,

@@ -23,7 +23,7 @@ def commands() -> str:
 
 
 def command_of(program: Program, name: str) -> Any:
-    """Returns a command of a program, as Typer has it."""
+    """Returns a command of a program as Typer's object."""
     return typer.main.get_command(program.build(name)).commands[name]  # type: ignore[attr-defined]
 
 

@@ -1,7 +1,7 @@
 """Docstrings as Markdown, for the reference of the API: an extension of Griffe, which reads them.
 
-Docstrings are written for readers of the code: examples stand in them as doctests, literal blocks
-and small tables as reStructuredText has them.
+Docstrings are written for readers of the code: they contain doctests, and the literal blocks and
+small tables of reStructuredText.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ def table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def written(value: Any) -> str:
-    """Returns a value as YAML has it, on one line."""
+    """Returns a value in YAML, on one line."""
     if isinstance(value, list):
         return f"[{', '.join(map(written, value))}]"
     if isinstance(value, dict):
@@ -31,7 +31,7 @@ def words(docstring: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Returns a text in which ``][`` outside of code is no link to a reference."""
+    """Returns a text in which ``][`` outside of code does not link to a reference."""
     return re.sub(r"(`+)[^`]*\1|\]\[", lambda found: found[0] if found[1] else r"]\[", text)
 
 

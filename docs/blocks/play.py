@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def process_example() -> str:
-    """What a program is told and answers, from the hello to the first trick of a real deal."""
+    """What a program receives and answers, from the hello to the first trick of a real deal."""
     bot = shlex.join([sys.executable, str(ROOT / "examples/bots/tiny_bot.py")])
     told: list[str] = []
     env = oh_hell_v0.env(rules="oh_hell", players=3, episode="deal", hand_size=2)

@@ -86,7 +86,7 @@ def test_every_command_line_by_line() -> None:
         "No deal is over yet.",
         "Custom rules; 3 players",
         "There is no move of yours to take back.",
-        "'KX' is no move or command here; ? lists the commands.",
+        "'KX' is not a move or command here; ? lists the commands.",
         f"You bid {first[0]}",
         f"You: bid {first[0]}, won 0, needs",
         "Back at your last decision.",

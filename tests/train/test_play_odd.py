@@ -179,7 +179,7 @@ def test_letters_that_a_stream_does_not_have(monkeypatch: pytest.MonkeyPatch) ->
     command = "play --rules up_and_down_the_river --against random --adviser heuristic --seed 1"
     assert main(command.split()) == 0
     said = out.buffer.getvalue().decode("ascii")
-    assert "is no move or command here" in said
+    assert "is not a move or command here" in said
     assert said.rstrip().endswith("You stopped before the end of the game.")
 
 

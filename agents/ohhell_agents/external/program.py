@@ -27,7 +27,7 @@ MAX_LINE = 64 * 1024
 LAST_WORDS = 600
 """How much of the program's standard error an error message shows, in bytes."""
 QUIT_GRACE = 0.5
-"""Seconds that a program has to exit after it is told to quit."""
+"""Seconds that a program has to exit after the request to quit."""
 _READ = 64 * 1024
 _LOOK = 0.05  # seconds between two checks that the program is still there
 _QUIT = b'{"type": "quit"}\n'
@@ -146,7 +146,7 @@ class LineProgram:
         return ProgramError(f"program {shown_path(self.command)!r} {what}{last}")
 
     def close(self) -> None:
-        """Tells the program to quit, and ends it if it does not; you may call it twice."""
+        """Asks the program to quit, and ends it if it does not; you may call it twice."""
         self._end()
 
 

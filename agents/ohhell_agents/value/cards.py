@@ -314,7 +314,7 @@ def _better_kept(points, won, wants, left):
     """Returns which of two cards of a suit to keep, if both have the same effect now.
 
     Returns:
-        1: the higher one (all remaining tricks are wanted); -1: the lower one (none is); 0: it
+        1: the higher one (the seat wants all remaining tricks); -1: the lower one (none is); 0: it
         depends.
     """
     if wants == 0 and points[won] >= points[won + 1]:

@@ -264,23 +264,23 @@ function drawHand(state, seat) {
 }
 
 function drawThought(state) {
-  const told = state.deal.thoughts && !state.scored && state.deal.thoughts[state.bids + state.cards];
-  const mayTell = told && (seenBy === null || seenBy === state.actor);
+  const thought = state.deal.thoughts && !state.scored && state.deal.thoughts[state.bids + state.cards];
+  const mayTell = thought && (seenBy === null || seenBy === state.actor);
   byId("thought").hidden = !mayTell;
   if (!mayTell) return;
   const choice = state.bids < state.deal.bids.length ? `bid ${state.deal.bids[state.bids][1]}` : state.deal.cards[state.cards][1];
   const who = data.names[state.actor];
-  const done = choice === told.chosen ? `, as ${who} did` : `; ${who} chose ${said(choice)}`;
-  byId("thought-said").textContent = `In the place of ${who}, it would choose ${said(told.chosen)}${done}.`;
+  const done = choice === thought.chosen ? `, as ${who} did` : `; ${who} chose ${said(choice)}`;
+  byId("thought-said").textContent = `In the place of ${who}, it would choose ${said(thought.chosen)}${done}.`;
   const table = make("table");
-  const searched = told.rows.some((row) => row[3]);
+  const searched = thought.rows.some((row) => row[3]);
   const heads = ["Choice", "Behind the best", ...(searched ? ["±", "Deals played out"] : [])];
-  const digits = told.unit === "tries" ? 0 : 2;
+  const digits = thought.unit === "tries" ? 0 : 2;
   const names = make("tr");
   for (const text of heads) names.append(cell("th", text, text === "Choice" ? "words" : ""));
   const body = make("tbody");
-  for (const [name, value, error, visits, same] of told.rows) {
-    const row = make("tr", name === told.chosen ? "now" : "");
+  for (const [name, value, error, visits, same] of thought.rows) {
+    const row = make("tr", name === thought.chosen ? "now" : "");
     const head = cell("th", isCard(name) ? "" : name, "row words");
     if (isCard(name)) head.append(cardFace(name, "small"));
     if (name === choice) head.append(" (chosen)");
@@ -292,9 +292,9 @@ function drawThought(state) {
   const top = make("thead");
   top.append(names);
   table.append(top, body);
-  const caption = make("caption", "", `In ${told.unit}: the best choice has ${difference(0, digits)}.`);
+  const caption = make("caption", "", `In ${thought.unit}: the best choice has ${difference(0, digits)}.`);
   table.prepend(caption);
-  byId("thought-scroll").replaceChildren(table, ...told.notes.map((note) => make("p", "", note)));
+  byId("thought-scroll").replaceChildren(table, ...thought.notes.map((note) => make("p", "", note)));
 }
 
 function drawSheet() {

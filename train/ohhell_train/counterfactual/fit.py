@@ -126,8 +126,8 @@ def fit_advantage_net(
     for epoch in range(settings.epochs):
         total = 0.0
         for number, part in enumerate(_batches(notes, settings.batch_size, random)):
-            reckoned = part.choices[:, 0] + network(part)
-            gap = _centred(reckoned - part.values, part.decision, part.sizes)
+            estimated = part.choices[:, 0] + network(part)
+            gap = _centred(estimated - part.values, part.decision, part.sizes)
             loss = (gap * gap).sum() / len(part.sizes)
             optimizer.zero_grad()
             loss.backward()

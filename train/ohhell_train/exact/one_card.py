@@ -62,8 +62,8 @@ class Solution:
             raise RulesError(f"seen={shown(seen)}: {nearest(seen, self.seen)}")
         if len(before) >= self.rules.players or any(bid not in (0, 1) for bid in before):
             raise RulesError(
-                f"before={shown(list(before))}: up to {self.rules.players - 1} bids of 0 or 1 are "
-                "wanted"
+                f"before={shown(list(before))}: expected up to {self.rules.players - 1} bids of 0 "
+                "or 1"
             )
         history = sum(bid << place for place, bid in enumerate(before))
         label, number = self.seen.index(seen), parse_card(card, self.rules.pack)

@@ -16,7 +16,7 @@ standard error."""
 _ERRORS = 2.0
 """Standard errors up to which a difference is within the noise."""
 _TIE, _MARK = 1e-9, 1e-8
-"""A difference between the two is no tie but a mark: ``ohhell_agents.value.cards`` puts a card that
+"""A difference between the two is a mark, not a tie: ``ohhell_agents.value.cards`` puts a card that
 is less safe for the bid just behind the safest one, whatever it is worth on average."""
 _MOST_NAMED = 3
 """Cards that a sentence names in words; of more cards it lists the codes."""

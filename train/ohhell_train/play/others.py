@@ -44,7 +44,7 @@ class Others:
         hand_size: A hand size outside the schedule that will be played.
 
     Raises:
-        OhHellError: One of them is no player, or the number of players is wrong.
+        OhHellError: One of them is not a player, or the number of players is wrong.
     """
 
     def __init__(

@@ -146,7 +146,7 @@ class PlainGame:
         wanted = plain_name(word, self.match.view.table.rules.pack)
         chosen = [each for each in self.match.view.choices if each.name == wanted]
         if not chosen:
-            self._write(f"{shown(word)} is no move or command here; ? lists the commands.")
+            self._write(f"{shown(word)} is not a move or command here; ? lists the commands.")
         elif chosen[0].problem:
             self._write(f"{chosen[0].problem}.")
         else:

@@ -1,4 +1,4 @@
-"""``Session``: one game after another at the same table, each with players begun anew."""
+"""``Session``: one game after another at the same table, each with players that begin again."""
 
 from __future__ import annotations
 
