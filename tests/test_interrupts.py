@@ -156,7 +156,7 @@ def test_play_keeps_the_game(tmp_path: Path) -> None:
         wait_for_line(process, "Your card (")
         out, err = stop(process)
     assert err == "" and out.startswith(
-        "Stopped before the end of the game.\nThe game is in g.json"
+        "You stopped before the end of the game.\nThe game is in g.json"
     )
     assert [1 for _, bid in load_record(tmp_path / "g.json")["deals"][0]["bids"]], (
         "in the middle of a deal"
@@ -248,20 +248,20 @@ def test_bytes_that_are_no_letters(tmp_path: Path, face: str) -> None:
             read(b"is not a move or command here")
             time.sleep(1.0)
             os.write(ours, b"q\n")
-            read(b"Stopped before the end")
+            read(b"You stopped before the end")
         else:
             read(b"press its key")
             os.write(ours, b"\x1b[200~\xff\xfe\xc3(\x1b[201~\x80\xff")
             time.sleep(0.5)
             os.write(ours, b"\xf0\x9f")  # the beginning of a letter
-            os.write(ours, b"s")
-            read(b"enter back")
-            os.write(ours, b"q")  # leaves the score sheet
+            os.write(ours, b"r")
+            read(b"esc/q back")
+            os.write(ours, b"q")  # leaves the rules
             read(b"q quit")
             os.write(ours, b"q")
             read(b"q again")
             os.write(ours, b"q")
-            read(b"Stopped before the end")
+            read(b"You stopped before the end")
         assert child.wait(60) == 0
         assert b"Traceback" not in seen and b"UnicodeDecodeError" not in seen
     finally:
