@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ohhell_agents.base import Actions, Agent, Bytes, Words
+from ohhell_agents.base import Actions, Agent, Bytes, RandomBits
 from ohhell_agents.checkpoint_io import AgentPath, is_there
 from ohhell_agents.external.program import LineProgram, ProgramError, words_of
 from ohhell_agents.external.protocol import (
@@ -123,7 +123,12 @@ class ProcessAgent(Agent):
         self._program = program
 
     def choose(
-        self, observations: Bytes, action_masks: Bytes, words: Words, deterministic: bool, /
+        self,
+        observations: Bytes,
+        action_masks: Bytes,
+        random_bits: RandomBits,
+        deterministic: bool,
+        /,
     ) -> Actions:
         """Returns an action for each row; see ``Agent.choose``.
 
