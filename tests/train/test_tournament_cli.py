@@ -172,7 +172,7 @@ def test_a_report_is_written_unless_it_is_not_wanted(tmp_path: Path) -> None:
         (["--episode", "match"], "'deal' or 'game'"),
         (["--executor", "rya"], "'ray'"),
         (["--address", "10.0.0.1:6379"], "executor 'ray'"),
-        (["--anchor", "nobody"], "anchor: 'nobody' is none of the entrants"),
+        (["--anchor", "nobody"], "anchor: 'nobody' is not an entrant"),
         (["--anchor", "heuristc"], "did you mean 'heuristic'"),
         (["--rules", "oh_hel"], "did you mean 'oh_hell'"),
         (["--rules", "nowhere.yaml"], "nowhere.yaml"),
