@@ -266,7 +266,7 @@ if __name__ == "__main__":
 def test_the_packages_work_without_what_windows_lacks(tmp_path: Path) -> None:
     optional = {"torch", "stable_baselines3", "sb3_contrib", "ray", "pyspiel", "textual", "pygame"}
     optional |= {"matplotlib", "PIL", "resvg_py", "tensorboard", "open_spiel"}
-    kept = {"getuid", "set_blocking", "sysconf", "uname"}  # what Python itself needs on Unix
+    kept = {"O_NONBLOCK", "getuid", "set_blocking", "sysconf", "uname"}  # Python itself needs them
     lists = {"UNIX": UNIX, "UNIX_NAMES": UNIX_NAMES, "KEPT": kept, "OPTIONAL": optional}
     lists["MODULES"] = {*MODULES}
     ours = "".join(f"{name} = {value!r}\n" for name, value in lists.items())
