@@ -181,8 +181,8 @@ def test_commands_print_on_a_console_without_suits(words: str, encoding: str) ->
 
 def test_a_report_is_printed_where_there_is_ascii_only(tmp_path: Path) -> None:
     words = ["tournament", "heuristic", "random", "--deals", "2", "--hand-size", "2"]
-    words = ["-m", "ohhell_env", *words, "--out", str(tmp_path / "out")]
-    done = child(*words, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = child("-m", "ohhell_env", *words, "--out", str(tmp_path / "out"), environment=plain)
     assert done.returncode == 0, done.stderr
     done.stdout.decode("ascii")
     assert "\u00b1" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
