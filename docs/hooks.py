@@ -38,6 +38,21 @@ TOLD_BY = {"CONTRIBUTING.md": "extending.md"}
 """Files that have no page of their own, by the page with their content."""
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+SETUP = "# Installs the project"
+"""The beginning of the cell that a notebook needs on a hosted server; its page goes without."""
+BOOSTS = {"api/": 0.001, "changelog.md": 0.1}
+"""What a hit counts in the search, by the beginning of the page's place; elsewhere 1.
+
+Two entries in three are members of classes, and their one-word titles would otherwise come first.
+"""
+NO_SEARCH = (
+    '<p class="opened-as-file" hidden>Search needs a server: run <code>make docs-serve</code> and '
+    "open the address it prints.</p>\n<script>"
+    'document.currentScript.previousElementSibling.hidden = location.protocol !== "file:"'
+    "</script>\n"
+)
+"""A line for pages opened as files, in which Material for MkDocs has no search box."""
+_ARTICLE = re.compile(r'<article class="md-content__inner[^>]*>\n?')
 
 
 class Links(Treeprocessor, Extension):
@@ -74,7 +89,7 @@ class Links(Treeprocessor, Extension):
         if wanted in self.pages:
             place = os.path.relpath(self.pages[wanted], Path(self.page).parent)
             element.set(name, urlunsplit(url._replace(path=place)))
-            if element.text == url.path and wanted.suffix == ".md":
+            if element.text in (url.path, wanted.name) and wanted.suffix == ".md":
                 element.text = title(wanted)
         elif wanted.exists() and wanted.is_relative_to(ROOT):
             self._lead_out(element, wanted.relative_to(ROOT).as_posix())
@@ -135,11 +150,14 @@ def notebook_page(notebook: Path) -> str:
 
 def _converted(notebook: Path) -> dict[str, str | bytes]:
     """Returns a notebook's page, its figures and itself, by their places in the site."""
+    import nbformat
     from nbconvert import MarkdownExporter
 
+    read = nbformat.read(notebook, as_version=4)
+    read.cells = [cell for cell in read.cells if not cell.source.startswith(SETUP)]
     figures = f"{notebook.stem}_files"
-    text, made = MarkdownExporter().from_filename(
-        str(notebook), {"unique_key": notebook.stem, "output_files_dir": figures}
+    text, made = MarkdownExporter().from_notebook_node(
+        read, {"unique_key": notebook.stem, "output_files_dir": figures}
     )
     text = text.replace("![png](", "![Figure drawn by the code above it](")
     link = f'<a href="{notebook.name}" download>{notebook.name}</a>'
@@ -149,14 +167,22 @@ def _converted(notebook: Path) -> dict[str, str | bytes]:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Notes which page comes next, and unescapes the pipes in the code of tables.
+    """Notes which page comes next, sets its boost, and unescapes pipes in the code of tables.
 
     The repository's view needs a backslash before them, Python-Markdown would show it.
     """
     _links.page = page.file.src_uri
     if page.is_homepage:
         page.meta["hide"] = ["navigation"]
+    for place, boost in BOOSTS.items():
+        if page.file.src_uri.startswith(place):
+            page.meta["search"] = {"boost": boost}
     return _ROW.sub(lambda row: _CODE.sub(_unescaped, row[0]), markdown)
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Adds the line about the search to a page."""
+    return _ARTICLE.sub(lambda start: start[0] + NO_SEARCH, output, count=1)
 
 
 def _unescaped(code: re.Match[str]) -> str:

@@ -24,12 +24,14 @@ SEED = 45
 DEAL, TRICKS = 1, 2
 """The picture shows the second deal after two tricks, at the person's turn."""
 SIZE = 84, 24
+_FONT = re.compile(r"\s*@font-face \{[^}]*\}")
 
 
 def picture() -> str:
     """Returns the picture as SVG."""
     begin = partial(set_up, Rules.preset("oh_hell", 4), AGAINST)
-    return asyncio.run(_draw(Session(begin, SEED)))
+    drawn = asyncio.run(_draw(Session(begin, SEED)))
+    return _FONT.sub("", drawn)  # the reader's own monospaced font instead of one from the network
 
 
 async def _draw(session: Session) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import json
 import re
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -75,8 +77,8 @@ def test_the_drawing_shows_the_layers() -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_pictures_have_words(page: str) -> None:
     words = re.findall(r"!\[([^\]]*)\]\(", text_of(page))
-    assert all(len(alt) > 10 for alt in words), words
-    assert "<img" not in text_of(page)
+    tags = re.findall(r'<img(?: alt="([^"]*)")?', text_of(page))
+    assert all(len(alt) > 10 for alt in (*words, *tags)), (words, tags)
 
 
 def test_docstrings_become_markdown() -> None:
@@ -114,6 +116,7 @@ def turned(page: str, text: str, repository: str | None = None) -> str:
         ("docs/x.md", "[a](rules.md)", '<a href="rules.md">a</a>'),
         ("docs/x.md", "[a](../README.md)", '<a href="index.md">a</a>'),
         ("docs/api/x.md", "[a](../rules.md)", '<a href="../rules.md">a</a>'),
+        ("docs/api/x.md", "[rules.md](../rules.md)", '<a href="../rules.md">The rules and'),
         ("docs/x.md", "[a](https://b.org/c)", '<a href="https://b.org/c">a</a>'),
         ("docs/x.md", "[a](#b)", '<a href="#b">a</a>'),
         ("docs/x.md", "[a](none.md)", '<a href="none.md">a</a>'),
@@ -137,6 +140,24 @@ def test_links_of_pages_become_links_of_the_site(page: str, text: str, wanted: s
 def test_links_lead_to_the_repository_where_there_is_one() -> None:
     made = turned("docs/x.md", "[a](../train/ohhell_train/cli.py)", "https://example.org/game/")
     assert made == '<a href="https://example.org/game/blob/HEAD/train/ohhell_train/cli.py">a</a>'
+
+
+def test_a_notebooks_page_goes_without_its_set_up() -> None:
+    from docs.hooks import NOTEBOOKS, SETUP, _converted
+
+    for notebook in NOTEBOOKS[:1]:
+        made = _converted(notebook)
+        assert SETUP not in str(made[f"notebooks/{notebook.stem}.md"])
+        assert SETUP.encode() in made[f"notebooks/{notebook.name}"]  # type: ignore[operator]
+
+
+def test_every_notebook_has_the_set_up_that_its_page_leaves_out() -> None:
+    from docs.hooks import NOTEBOOKS, SETUP
+
+    for notebook in NOTEBOOKS:
+        cells = json.loads(notebook.read_text("utf-8"))["cells"]
+        starts = ["".join(cell["source"]).startswith(SETUP) for cell in cells]
+        assert sum(starts) == 1, notebook.name
 
 
 # ---------------------------------------------------------------- the site itself
@@ -225,6 +246,28 @@ def served(site: Path) -> Iterator[str]:
         server.server_close()
 
 
+CODE = """
+return [...document.querySelectorAll('.md-typeset pre > code')]
+  .filter(code => code.scrollWidth > code.clientWidth)
+  .map(code => [getComputedStyle(code).overflowX, getComputedStyle(code).backgroundAttachment,
+    [...Array(5).keys()].every(up => {
+      let at = code; for (; up > 0 && at; up--) at = at.parentElement;
+      return !at || at.getBoundingClientRect().right <= innerWidth + 1;
+    })]);
+"""
+"""A script that returns how each block of code wider than its room shows the rest."""
+GUIDES = {
+    "simultaneous bids": "rules.html",
+    "nil": "rules.html",
+    "scoring": "rules.html",
+    "trump": "rules.html",
+    "action mask": "environment.html",
+    "observation": "observation.html",
+    "tournament": "tournament.html",
+}
+"""Words to search for, and the guide that is found before the reference."""
+
+
 def search(browser: Any, words: str) -> list[str]:
     """Returns where the first results of a search lead, waiting for them."""
     field = browser.find_element("css selector", "input.md-search__input")
@@ -247,12 +290,43 @@ def search(browser: Any, words: str) -> list[str]:
 def test_pages_fit_a_phone_and_complain_of_nothing(site: Path, tmp_path: Path) -> None:
     with served(site) as address, chromium(tmp_path) as browser:
         narrow(browser, PHONE)
+        wide = 0
         for page in pages_of(site):
             dark(browser, "dark" if page.parent == site else "light")
             browser.get(f"{address}/{page.relative_to(site).as_posix()}")
             width = browser.execute_script("return document.documentElement.scrollWidth")
             assert width <= PHONE, page
-        narrow(browser, 1280)
+            for overflow, layers, inside in browser.execute_script(CODE):
+                assert overflow == "auto" and "local" in layers and inside, page
+                wide += 1
+        assert wide > 0
+        assert [entry["message"] for entry in browser.get_log("browser")] == []
+
+
+@pytest.mark.slow
+def test_search_finds_guides_before_the_reference(site: Path, tmp_path: Path) -> None:
+    with served(site) as address, chromium(tmp_path) as browser:
+        for words, guide in GUIDES.items():
+            browser.get(f"{address}/index.html")
+            found = [urlsplit(link).path.lstrip("/") for link in search(browser, words)]
+            pages = list(dict.fromkeys(found))[:3]
+            assert guide in pages and not any("api/" in page for page in pages), (words, pages)
+            assert found.index(guide) < 8, "on the first screen"
         browser.get(f"{address}/index.html")
         assert any("/rules.html" in link for link in search(browser, "romanian whist"))
+        browser.get(f"{address}/index.html")
+        assert "/api/games.html" in search(browser, "legal_actions")[0], "names are still found"
         assert [entry["message"] for entry in browser.get_log("browser")] == []
+
+
+@pytest.mark.slow
+def test_pages_opened_as_files_say_why_they_have_no_search(site: Path, tmp_path: Path) -> None:
+    with served(site) as address, chromium(tmp_path) as browser:
+        for start, shown in ((site.as_uri(), True), (address, False)):
+            for page in ("index.html", "rules.html", "api/games.html"):
+                browser.get(f"{start}/{page}")
+                line = browser.find_element("css selector", ".opened-as-file")
+                assert line.is_displayed() is shown
+                field = browser.find_element("css selector", ".md-search__form")
+                assert field.is_displayed() is not shown
+        assert "make docs-serve" in line.get_attribute("textContent")

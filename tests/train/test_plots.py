@@ -76,7 +76,7 @@ def drawn(axes: Axes) -> list[Drawn]:
 def labels(axes: Axes) -> list[str]:
     legend = axes.get_legend()
     assert legend is not None
-    return [text.get_text() for text in legend.get_texts()]
+    return [text.get_text().replace("\n", " ") for text in legend.get_texts()]
 
 
 def made(report: Report, **where: int) -> tuple[int, int]:
@@ -406,6 +406,40 @@ def test_learning_curves_against_a_field_with_settings(tmp_path: Path, column: s
     _, _, rows = file.read_text(encoding="utf-8").partition("\n")
     file.write_text(f"round,decisions,seconds,{measured}\n{rows}", encoding="utf-8")
     assert len(drawn(plots.learning_curves(tmp_path, against="search:a=1,b=2"))[0]) == 2
+
+
+def test_legends_do_not_cover_the_data(report: Report, results: Results, tmp_path: Path) -> None:
+    both = plots.made_rates(report, label="a player with a name that is far too long for one line")
+    plots.made_rates(report, ax=both)
+    pair = Figure(figsize=(12, 4), layout="constrained").subplots(1, 2)
+    for axes in (
+        plots.made_rates(report),
+        both,
+        plots.made_rates(results),
+        plots.tricks_by_bid(report),
+        plots.tricks_off(report),
+        plots.tricks_off(results),
+        plots.bid_calibration(report),
+        plots.learning_curves(counterfactual_run(tmp_path)),
+        plots.made_rates(results, ax=pair[0]),
+        plots.tricks_off(results, ax=pair[1]),
+    ):
+        axes.set_title("A title")
+        figure, legend = axes.figure, axes.get_legend()
+        assert figure is not None and legend is not None
+        figure.draw_without_rendering()  # type: ignore[union-attr]
+        data, box = axes.get_window_extent(), legend.get_window_extent()
+        assert not data.overlaps(box)
+        assert not axes.title.get_window_extent().overlaps(box)
+        assert data.width > 0.3 * figure.bbox.width / len(figure.axes), "room for the data"
+        assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1 + 1, "the legend is all there"
+    (first, second) = both.get_legend().get_texts()  # type: ignore[union-attr]
+    assert first.get_text().splitlines() == [
+        "a player with a name that",
+        "is far too long for one",
+        "line,",
+        f"n = {second.get_text().removeprefix('n = ')}",
+    ]
 
 
 def test_values_of_few_cases_are_left_out_or_hollow() -> None:

@@ -6,6 +6,7 @@ The module knows nothing about bids or tournaments, and imports nothing else of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,8 @@ MARKS = "osD^vPX"
 OFF_COLOURS = ("#08306b", "#2f79b5", "#9ecae1", "#4d9221", "#fdbe85", "#e6692b", "#8c2d04")
 INK, SOFT, PAPER = "#111111", "#666666", "#ffffff"
 _SHOWN_SHARE = 0.08
+_LEGEND_WIDTH = 26
+"""The longest line of a legend, in characters."""
 
 Ends = tuple[float, float]
 """The ends of a 95 % interval."""
@@ -51,7 +54,7 @@ class Row(NamedTuple):
     """The text at its right."""
 
 
-def axes_or_new(ax: Axes | None, width: float = 5.2, height: float = 3.6) -> Axes:
+def axes_or_new(ax: Axes | None, width: float = 6.8, height: float = 3.6) -> Axes:
     """Returns the given axes, or the axes of a new figure.
 
     Args:
@@ -115,9 +118,35 @@ def as_written(texts: Sequence[Text]) -> None:
         text.set_parse_math(False)
 
 
-def legend(axes: Axes, **where: Any) -> None:
-    """Adds a legend with names exactly as written."""
-    as_written(axes.legend(frameon=False, **where).get_texts())
+def legend(axes: Axes, **texts: Any) -> None:
+    """Adds a legend at the right of the axes, with names exactly as written.
+
+    There it covers neither the data nor a title. Long names are broken into lines, so that the axes
+    keep their room.
+
+    Args:
+        axes: The axes.
+        **texts: ``handles`` and ``labels``, if they are not those of the axes in their order.
+    """
+    found = axes.legend(
+        frameon=False,
+        loc="center left",
+        bbox_to_anchor=(1.0, 0.5),
+        fontsize="small",
+        **texts,
+    ).get_texts()
+    as_written(found)
+    for text in found:
+        text.set_text(_broken(text.get_text()))
+
+
+def _broken(label: str) -> str:
+    """Returns a long label in lines, with the number of cases in a line of its own."""
+    if len(label) <= _LEGEND_WIDTH:
+        return label
+    name, comma, cases = label.rpartition(", n ")
+    lines = fill(name + comma[:1] if comma else label, _LEGEND_WIDTH)
+    return f"{lines}\nn {cases}" if comma else lines
 
 
 def common(points: Sequence[Point]) -> list[Point]:

@@ -182,13 +182,7 @@ def tricks_off(source: Any, *, ax: Axes | None = None) -> Axes:
     axes = _off_by_entrant(source, ax) if tournament else _off_by_size(source, ax)
     handles, labels = axes.get_legend_handles_labels()
     order = slice(None) if tournament else slice(None, None, -1)  # the order of the parts
-    charts.legend(
-        axes,
-        handles=handles[order],
-        labels=labels[order],
-        loc="center left",
-        bbox_to_anchor=(1.0, 0.5),
-    )
+    charts.legend(axes, handles=handles[order], labels=labels[order])
     return axes
 
 
