@@ -29,7 +29,6 @@ ROOT = Path(__file__).resolve().parent.parent
 _ROW = re.compile(r"^\|.*$", re.MULTILINE)
 _CODE = re.compile(r"(`+).+?\1")
 INCLUDED = {
-    "index.md": "README.md",
     "changelog.md": "CHANGELOG.md",
     "notebooks/index.md": "notebooks/README.md",
 }

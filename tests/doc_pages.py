@@ -202,23 +202,35 @@ def a_store(monkeypatch: pytest.MonkeyPatch, names: Names) -> Iterator[None]:
     yield
 
 
-@contextlib.contextmanager
-def a_module(monkeypatch: pytest.MonkeyPatch, names: Names) -> Iterator[None]:
-    """The first example in a file, as the page says."""
-    first = blocks(text_of("docs/extending.md"), "python")[0]
-    Path("cautious.py").write_text(first, encoding="utf-8")
-    monkeypatch.syspath_prepend(str(Path.cwd()))
-    yield
-    sys.modules.pop("cautious")
-    shutil.rmtree("__pycache__", ignore_errors=True)
+def a_module(page: str, module: str) -> Scene:
+    """Returns a scene with the first example of a page in a file, as the page says."""
+
+    @contextlib.contextmanager
+    def scene(monkeypatch: pytest.MonkeyPatch, names: Names) -> Iterator[None]:
+        first = blocks(text_of(page), "python")[0]
+        Path(f"{module}.py").write_text(first, encoding="utf-8")
+        monkeypatch.syspath_prepend(str(Path.cwd()))
+        yield
+        sys.modules.pop(module, None)
+        shutil.rmtree("__pycache__", ignore_errors=True)
+
+    return scene
+
+
+MY_PLAYER = a_module("docs/tutorial/5-your-player.md", "my_player")
+"""The player that a page of the tutorial writes, and the next one uses."""
 
 
 SCENES: dict[str, Scene] = {
     "docs/cluster.md": short_tournaments,
-    "docs/extending.md": a_module,
+    "docs/extending.md": a_module("docs/extending.md", "cautious"),
     "docs/external-players.md": a_program,
     "docs/gymnasium.md": quiet_torch,
     "docs/players.md": short_tournaments,
     "docs/tournament.md": a_store,
     "docs/training.md": quiet_torch,
+    "docs/tutorial/3-one-seat.md": quiet_torch,
+    "docs/tutorial/4-training.md": quiet_torch,
+    "docs/tutorial/5-your-player.md": MY_PLAYER,
+    "docs/tutorial/6-tournament.md": MY_PLAYER,
 }
