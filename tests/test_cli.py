@@ -200,6 +200,25 @@ def test_the_module_runs_and_ends_with_a_status() -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_players_of_the_current_folder_are_found(tmp_path: Path) -> None:
+    source = "class Own:\n    def act(self, observation, info):\n"
+    (tmp_path / "own_player.py").write_text(
+        f"{source}        return int(info['action_mask'].argmax())\n", encoding="utf-8"
+    )
+    code = "from ohhell_env.cli.commands import end; end()"  # what the console script does
+    words = ["deal", "oh_hell", "--hand-size", "1", "--player", "own_player:Own"]
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code, *words],
+        cwd=tmp_path,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "hand size 1" in done.stdout
+
+
 def test_a_mistake_is_told_without_what_would_move_the_cursor(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, cast
 
 import typer
@@ -86,6 +87,7 @@ class Program:
         global _owns_process  # noqa: PLW0603 (a fact about the process, not about a program)
         _owns_process = True
         keep_unknown_letters_out()
+        _find_own_modules()
         with heard_once(for_good=True):
             sys.exit(self.run())
 
@@ -174,6 +176,17 @@ def _lose_output(error: OSError) -> int:
     with contextlib.suppress(OSError, ValueError):  # not a real file: Python will not repeat it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return _complain(f"cannot write the output: {error.strerror}")
+
+
+def _find_own_modules() -> None:
+    """Lets players be imported from the current folder, as ``python -m`` would.
+
+    The folder comes last: a file of the user's must not hide an installed module.
+    """
+    with contextlib.suppress(OSError):  # a folder that has been removed
+        here = str(Path.cwd())
+        if here not in sys.path:
+            sys.path.append(here)
 
 
 def keep_unknown_letters_out() -> None:
