@@ -25,7 +25,7 @@ Views = NDArray[np.int8]
 """Observations (B, L) or action masks (B, A)."""
 Actions = NDArray[np.int64]
 """Action codes (B,)."""
-Words = NDArray[np.uint64]
+RandomBits = NDArray[np.uint64]
 """The random number of each decision (B,)."""
 
 _LARGEST = 2**62
@@ -54,16 +54,18 @@ class Asker:
         self._act_batch: Any = getattr(player, "act_batch", None)
         wants_one = getattr(player, "one_by_one", False) is True
         self.one_by_one: bool = self._act_batch is None or wants_one or self.needs_seat
-        # "words", the random numbers, and "info" go only to players that accept them: players from
+        # "random_bits" and "info" go only to players that accept them: players from
         # users may have the shortest signature that works.
-        self._takes_words = self._act_batch is not None and _takes_words(self._act_batch)
+        self._takes_random_bits = self._act_batch is not None and _takes_random_bits(
+            self._act_batch
+        )
         self._takes_info = self._act_batch is not None or _takes_info(getattr(player, "act", None))
 
     def answers(
         self,
         views: Views,
         masks: Views,
-        words: Words | None = None,
+        random_bits: RandomBits | None = None,
         seats: NDArray[np.integer[Any]] | None = None,
         rules: Rules | None = None,
     ) -> Any:
@@ -73,13 +75,13 @@ class Asker:
             views: int8 (B, L). The player may keep and change the array, so never check answers
                 against it.
             masks: int8 (B, A), like ``views``.
-            words: uint64 (B,), the random number of each decision, like ``views``; None: the player
-                draws its own.
+            random_bits: uint64 (B,), the random number of each decision, like ``views``; None: the
+                player draws its own.
             seats: (B,), the seats to act; None: the player knows its seat.
             rules: The rules; needed with ``seats``.
         """
         if not self.one_by_one:
-            return self._ask_batch(views, masks, words)
+            return self._ask_batch(views, masks, random_bits)
         answers: list[Any] = []
         for row in range(len(views)):
             if seats is not None and self.needs_seat:
@@ -88,11 +90,13 @@ class Asker:
                 answers.append(self._ask_one(views[row], masks[row]))
             else:
                 part = slice(row, row + 1)
-                own = None if words is None else words[part]
+                own = None if random_bits is None else random_bits[part]
                 answers += list(self._ask_batch(views[part], masks[part], own))
         return answers
 
-    def padded_answers(self, views: Views, masks: Views, words: Words, size: int) -> Actions:
+    def padded_answers(
+        self, views: Views, masks: Views, random_bits: RandomBits, size: int
+    ) -> Actions:
         """Returns answers to a batch of fixed size, not checked for legality.
 
         The rounding of a network's matrix product depends on its number of rows, so copies of the
@@ -101,7 +105,7 @@ class Asker:
         Args:
             views: int8 (B, L), unchanged: the player gets copies.
             masks: int8 (B, A), like ``views``.
-            words: uint64 (B,), like ``views``.
+            random_bits: uint64 (B,), like ``views``.
             size: Rows of the batch, B or more.
 
         Returns:
@@ -112,7 +116,7 @@ class Asker:
         """
         rows = np.arange(size)
         rows[len(views) :] = 0
-        answers = np.asarray(self.answers(views[rows], masks[rows], words[rows]))
+        answers = np.asarray(self.answers(views[rows], masks[rows], random_bits[rows]))
         if answers.dtype.kind not in "iu" or answers.shape != (size,):
             what = f"{answers.dtype} of shape {answers.shape}"
             raise TypeError(f"answered {what}, not {size} ints")
@@ -148,11 +152,11 @@ class Asker:
             )
         return actions
 
-    def _ask_batch(self, views: Views, masks: Views, words: Words | None) -> Any:
+    def _ask_batch(self, views: Views, masks: Views, random_bits: RandomBits | None) -> Any:
         # True is the default, and some players have no such argument.
         how = () if self.deterministic else (False,)
-        if words is not None and self._takes_words:
-            return self._act_batch(views, masks, *how, words=words)
+        if random_bits is not None and self._takes_random_bits:
+            return self._act_batch(views, masks, *how, random_bits=random_bits)
         return self._act_batch(views, masks, *how)
 
     def _ask_one(self, view: Views, mask: Views) -> Any:
@@ -188,8 +192,8 @@ def shown_answer(answer: Any) -> str:
     return shown(cast("Any", answer).item() if isinstance(answer, np.generic) else answer)
 
 
-def _takes_words(act_batch: Any) -> bool:
-    return "words" in _parameters(act_batch)
+def _takes_random_bits(act_batch: Any) -> bool:
+    return "random_bits" in _parameters(act_batch)
 
 
 def _takes_info(act: Any) -> bool:

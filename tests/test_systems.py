@@ -10,8 +10,9 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 import yaml
@@ -173,15 +174,15 @@ def test_file_names_are_right_on_every_system() -> None:
     "words", ["deal oh_hell --seed 3 --hand-size 3", "rules oh_hell", "--help"]
 )
 def test_commands_print_on_a_console_without_suits(words: str, encoding: str) -> None:
-    done = child("-m", "ohhell_env", *words.split(), PYTHONIOENCODING=encoding)
+    done = child("-m", "ohhell_env", *words.split(), environment={"PYTHONIOENCODING": encoding})
     assert done.returncode == 0, done.stderr
     done.stdout.decode(encoding)
 
 
 def test_a_report_is_printed_where_there_is_ascii_only(tmp_path: Path) -> None:
     words = ["tournament", "heuristic", "random", "--deals", "2", "--hand-size", "2"]
-    words = ["-m", "ohhell_env", *words, "--out", str(tmp_path / "out")]
-    done = child(*words, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = child("-m", "ohhell_env", *words, "--out", str(tmp_path / "out"), environment=plain)
     assert done.returncode == 0, done.stderr
     done.stdout.decode("ascii")
     assert "\u00b1" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
@@ -265,7 +266,7 @@ if __name__ == "__main__":
 def test_the_packages_work_without_what_windows_lacks(tmp_path: Path) -> None:
     optional = {"torch", "stable_baselines3", "sb3_contrib", "ray", "pyspiel", "textual", "pygame"}
     optional |= {"matplotlib", "PIL", "resvg_py", "tensorboard", "open_spiel"}
-    kept = {"getuid", "set_blocking", "sysconf", "uname"}  # what Python itself needs on Unix
+    kept = {"O_NONBLOCK", "getuid", "set_blocking", "sysconf", "uname"}  # Python itself needs them
     lists = {"UNIX": UNIX, "UNIX_NAMES": UNIX_NAMES, "KEPT": kept, "OPTIONAL": optional}
     lists["MODULES"] = {*MODULES}
     ours = "".join(f"{name} = {value!r}\n" for name, value in lists.items())
@@ -342,7 +343,7 @@ def test_the_workflow_is_valid() -> None:
 
 
 def child(
-    *words: str, folder: Path = ROOT, **environment: str
+    *words: str, folder: Path = ROOT, environment: Mapping[str, str] = MappingProxyType({})
 ) -> subprocess.CompletedProcess[bytes]:
     path = os.pathsep.join([str(ROOT), str(ROOT / "agents"), str(ROOT / "train")])
     return subprocess.run(

@@ -31,7 +31,7 @@ from ohhell_env.rules import Rules, RulesLike, as_rules
 
 Bytes = NDArray[np.int8]
 """Observations (B, L) or action masks (B, A)."""
-Words = NDArray[np.uint64]
+RandomBits = NDArray[np.uint64]
 """One random number for each decision (B,)."""
 Actions = NDArray[np.int64]
 """Action codes (B,)."""
@@ -135,7 +135,7 @@ class Agent(abc.ABC):
         observations: Bytes,
         action_masks: Bytes,
         deterministic: bool = True,
-        words: Words | None = None,
+        random_bits: RandomBits | None = None,
     ) -> Actions:
         """Returns the action codes (B,) of many decisions.
 
@@ -144,7 +144,8 @@ class Agent(abc.ABC):
                 types are converted.
             action_masks: int8 (B, A), 1 for each legal action, else 0; other types as above.
             deterministic: As in ``act``.
-            words: uint64 (B,), one random number per decision; None: from the agent's generator.
+            random_bits: uint64 (B,), one random number per decision; None: from the agent's
+                generator.
 
         Raises:
             IllegalActionError: A mask has no legal action, the shapes do not match, or an argument
@@ -153,18 +154,23 @@ class Agent(abc.ABC):
         observations = _as_bytes("observations", observations, -128)
         action_masks = _as_bytes("action masks", action_masks, 0, 1)
         check_masks(observations, action_masks)
-        if words is None:
-            words = self._random.integers(2**64, size=len(action_masks), dtype=np.uint64)
-        elif not _are_words(words, len(action_masks)):
+        if random_bits is None:
+            random_bits = self._random.integers(2**64, size=len(action_masks), dtype=np.uint64)
+        elif not _are_random_bits(random_bits, len(action_masks)):
             raise IllegalActionError(
-                f"words must be an array of {len(action_masks)} uint64, one for each decision; "
-                f"got {_named(words)}"
+                f"random_bits must be an array of {len(action_masks)} uint64, one for each "
+                f"decision; got {_named(random_bits)}"
             )
-        return self.choose(observations, action_masks, words, deterministic)
+        return self.choose(observations, action_masks, random_bits, deterministic)
 
     @abc.abstractmethod
     def choose(
-        self, observations: Bytes, action_masks: Bytes, words: Words, deterministic: bool, /
+        self,
+        observations: Bytes,
+        action_masks: Bytes,
+        random_bits: RandomBits,
+        deterministic: bool,
+        /,
     ) -> Actions:
         """Returns the action codes (B,) of many decisions, with checked arguments.
 
@@ -257,9 +263,9 @@ def _as_bytes(name: str, values: Any, least: int, most: int = 127) -> Bytes:
     return array.astype(np.int8, copy=False)
 
 
-def _are_words(words: Any, count: int) -> bool:
-    is_array = isinstance(words, np.ndarray)
-    return is_array and words.dtype == np.uint64 and words.shape == (count,)
+def _are_random_bits(random_bits: Any, count: int) -> bool:
+    is_array = isinstance(random_bits, np.ndarray)
+    return is_array and random_bits.dtype == np.uint64 and random_bits.shape == (count,)
 
 
 def _named(value: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ohhell_agents.base import Actions, Agent, Bytes, Words, split_observation
+from ohhell_agents.base import Actions, Agent, Bytes, RandomBits, split_observation
 from ohhell_agents.explanation import (
     POINTS,
     Explanation,
@@ -70,7 +70,12 @@ class HeuristicAgent(Agent):
         self._compiled = compile_rules(self.rules)
 
     def choose(
-        self, observations: Bytes, action_masks: Bytes, words: Words, deterministic: bool, /
+        self,
+        observations: Bytes,
+        action_masks: Bytes,
+        random_bits: RandomBits,
+        deterministic: bool,
+        /,
     ) -> Actions:
         """Returns an action for each row; see ``Agent.choose``."""
         if self.rules is None:
@@ -92,7 +97,10 @@ class HeuristicAgent(Agent):
         return chosen
 
     def explain(
-        self, observation: Any, info: Mapping[str, Any] | None = None, word: int | None = None
+        self,
+        observation: Any,
+        info: Mapping[str, Any] | None = None,
+        random_bits: int | None = None,
     ) -> Explanation:
         """Returns how far each legal action is behind the best one, and what ``act`` would do.
 
@@ -102,7 +110,7 @@ class HeuristicAgent(Agent):
         Args:
             observation: As in ``act``.
             info: As in ``act``.
-            word: Not used; this player is deterministic.
+            random_bits: Not used; this player is deterministic.
 
         Raises:
             IllegalActionError: As in ``act``.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ohhell_agents.base import Actions, Agent, Bytes, Words
+from ohhell_agents.base import Actions, Agent, Bytes, RandomBits
 from ohhell_agents.value.players import RANDOM, uniform_place
 from ohhell_env.engine.caching import entry
 
@@ -24,21 +24,26 @@ class RandomAgent(Agent):
     engine_player = RANDOM
 
     def choose(
-        self, observations: Bytes, action_masks: Bytes, words: Words, deterministic: bool, /
+        self,
+        observations: Bytes,
+        action_masks: Bytes,
+        random_bits: RandomBits,
+        deterministic: bool,
+        /,
     ) -> Actions:
         """Returns an action for each row; see ``Agent.choose``."""
         chosen = np.empty(len(action_masks), np.int64)
-        _draw(action_masks, words, chosen)
+        _draw(action_masks, random_bits, chosen)
         return chosen
 
 
 @entry
-def _draw(masks, words, chosen):
+def _draw(masks, random_bits, chosen):
     for row in range(len(masks)):
         legal = 0
         for action in range(masks.shape[1]):
             legal += masks[row, action] != 0
-        place = uniform_place(words[row], legal)
+        place = uniform_place(random_bits[row], legal)
         for action in range(masks.shape[1]):
             if masks[row, action] != 0:
                 if place == 0:

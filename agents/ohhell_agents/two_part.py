@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ohhell_agents.base import Actions, Agent, Bytes, Words, split_observation
+from ohhell_agents.base import Actions, Agent, Bytes, RandomBits, split_observation
 from ohhell_agents.checkpoint_io import (
     BIDS,
     CARDS,
@@ -189,7 +189,12 @@ class TwoPartAgent(Agent):
                 both.callback(part.close)
 
     def choose(
-        self, observations: Bytes, action_masks: Bytes, words: Words, deterministic: bool, /
+        self,
+        observations: Bytes,
+        action_masks: Bytes,
+        random_bits: RandomBits,
+        deterministic: bool,
+        /,
     ) -> Actions:
         """Returns the action codes (B,); see ``Agent.choose``.
 
@@ -208,7 +213,7 @@ class TwoPartAgent(Agent):
             apart = part.one_by_one or part.engine_player is not None
             asked = rows if apart else np.resize(rows, len(mine))
             views, masks = self._shown(part, observations[asked], action_masks[asked])
-            answers = np.asarray(part.act_batch(views, masks, deterministic, words[asked]))
+            answers = np.asarray(part.act_batch(views, masks, deterministic, random_bits[asked]))
             if answers.dtype.kind not in "iu" or answers.shape != asked.shape:
                 raise IllegalActionError(
                     f"the part that {_DOES[name]} ({part.kind}) answered {answers.dtype} of shape "
@@ -232,7 +237,7 @@ class TwoPartAgent(Agent):
 
     @property
     def explain(self) -> Callable[..., Explanation]:
-        """``explain(observation, info=None, word=None)``: the part that decides explains itself.
+        """``explain(observation, info=None, random_bits=None)``: that of the part that decides.
 
         The notes name a part that cannot. If neither can, there is no ``explain``.
         """
@@ -241,19 +246,24 @@ class TwoPartAgent(Agent):
         return self._explain
 
     def _explain(
-        self, observation: Any, info: Mapping[str, Any] | None = None, word: int | None = None
+        self,
+        observation: Any,
+        info: Mapping[str, Any] | None = None,
+        random_bits: int | None = None,
     ) -> Explanation:
         vector, mask = split_observation(observation, info)
         name = BIDS if mask[BID_BASE:].any() else CARDS
         part = self.parts[name]
-        if word is None:
-            word = int(self._random.integers(2**64, dtype=np.uint64))
+        if random_bits is None:
+            random_bits = int(self._random.integers(2**64, dtype=np.uint64))
         explain: Any = getattr(part, "explain", None)
         if explain is not None:
             views, masks = self._shown(part, vector[np.newaxis], mask[np.newaxis])
-            return explain({"observation": views[0], "action_mask": masks[0]}, word=word)
-        words = np.array([word], np.uint64)
-        chosen = int(self.act_batch(vector[np.newaxis], mask[np.newaxis], words=words)[0])
+            return explain(
+                {"observation": views[0], "action_mask": masks[0]}, random_bits=random_bits
+            )
+        drawn = np.array([random_bits], np.uint64)
+        chosen = int(self.act_batch(vector[np.newaxis], mask[np.newaxis], random_bits=drawn)[0])
         if self.rules is None:
             raise IllegalActionError(
                 "a player of two parts must know the rules to explain itself: call begin(rules, "

@@ -27,7 +27,7 @@ def seed_stream(row, seed, index):
 
 
 @inline
-def next_word(row):
+def next_bits(row):
     """Returns the next 64 random bits of a table's stream."""
     row.stream = add(row.stream, row.stream_step)
     return mix(row.stream)
@@ -37,9 +37,9 @@ def next_word(row):
 def below(row, bound):
     """Returns a whole number from 0 to ``bound - 1``, each equally likely (Lemire 2019)."""
     wide = np.uint64(bound)
-    product = (next_word(row) >> _HALF) * wide
+    product = (next_bits(row) >> _HALF) * wide
     if product & _LOW < wide:
         threshold = ((ONE << _HALF) - wide) % wide
         while product & _LOW < threshold:
-            product = (next_word(row) >> _HALF) * wide
+            product = (next_bits(row) >> _HALF) * wide
     return np.int64(product >> _HALF)

@@ -1,7 +1,7 @@
 """Loops over tables with one learner's seat each; compiled with the engine.
 
 Each table has a row of ``SEATS`` with the learner's seat and the random stream of the other seats:
-a key, and the number of random words drawn from it. So the play at one table does not depend on
+a key, and the number of random numbers drawn from it. So the play at one table does not depend on
 other tables.
 """
 
@@ -26,7 +26,7 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 SEATS = np.dtype(
     [
         ("key", np.uint64),
-        ("words", np.uint64),  # random words drawn so far
+        ("num_drawn", np.uint64),  # random numbers drawn so far
         ("learner", np.int64),  # the learner's seat
         ("reward", np.float64),  # the learner's reward in this step
         ("deals", np.int64),  # number of deals that ended in this step
@@ -42,9 +42,9 @@ def new_seats(count: int) -> Rows:
 
 
 @inline
-def _next_word(seat):
-    seat.words = add(seat.words, ONE)
-    return mix(add(seat.key, mix(add(seat.words, _STEP))))
+def _next_bits(seat):
+    seat.num_drawn = add(seat.num_drawn, ONE)
+    return mix(add(seat.key, mix(add(seat.num_drawn, _STEP))))
 
 
 @entry
@@ -53,7 +53,7 @@ def seed_seats(seats, seed, first):
     for index in range(len(seats)):
         place = add(first, np.uint64(index))
         seats[index].key = mix(add(mix(seed ^ _OWN), mix(add(place, _OWN))))
-        seats[index].words = ZERO
+        seats[index].num_drawn = ZERO
 
 
 @entry
@@ -65,13 +65,13 @@ def draw_learner(seats, players):
 
 @entry
 def draw_word(seats):
-    """Returns the next random word of row 0."""
-    return _next_word(seats[0])
+    """Returns the next random number of row 0."""
+    return _next_bits(seats[0])
 
 
 @inline
 def _drawn(seat, players):
-    return np.int64(((_next_word(seat) >> _HALF) * np.uint64(players)) >> _HALF)
+    return np.int64(((_next_bits(seat) >> _HALF) * np.uint64(players)) >> _HALF)
 
 
 @entry
@@ -152,7 +152,7 @@ def waiting(games, rules, seats, tables, reward, places, questions):
     """
     record = rules[0]
     paid = np.zeros(MAX_SEATS)
-    found, owners, words = questions
+    found, owners, random_bits = questions
     count = 0
     for index in tables:
         row, seat = games[index], seats[index]
@@ -162,7 +162,7 @@ def waiting(games, rules, seats, tables, reward, places, questions):
                 found[count] = index
                 distance = np.int64(row.seat) - seat.learner - 1
                 owners[count] = places[distance if distance >= 0 else distance + record.players]
-                words[count] = _next_word(seat)
+                random_bits[count] = _next_bits(seat)
                 count += 1
                 break
             _act(row, record, action, reward, seat, paid)

@@ -23,7 +23,7 @@ from ohhell_env.engine.bits import ONE, ZERO, bit, count, has, lowest, nth, suit
 from ohhell_env.engine.caching import entry, inline, inner
 from ohhell_env.engine.decode import view_to_row
 from ohhell_env.engine.layout import CHOSEN_PLAN, MAX_SEATS, NO_CARD, NOBODY, Phase
-from ohhell_env.engine.rng import below, next_word, seed_stream
+from ohhell_env.engine.rng import below, next_bits, seed_stream
 from ohhell_env.rules.schedule import TrumpSource
 
 STOCK = MAX_SEATS
@@ -71,7 +71,7 @@ _RANDOM_SUIT = int(TrumpSource.RANDOM_SUIT)
 @inline
 def uniform(stream):
     """Returns a random number in [0, 1) from a record's random stream."""
-    return np.float64(next_word(stream) >> _ELEVEN) * _UNIT
+    return np.float64(next_bits(stream) >> _ELEVEN) * _UNIT
 
 
 # ------------------------------------------------------------------- the unknowns of a view
@@ -462,7 +462,7 @@ def draw_trump(row, rules, hidden, hands):
 
 
 @entry
-def read_all(views, masks, sections, rules, games, hidden, words):
+def read_all(views, masks, sections, rules, games, hidden, random_bits):
     """Finds the unknowns of some views.
 
     Args:
@@ -472,12 +472,12 @@ def read_all(views, masks, sections, rules, games, hidden, words):
         rules: ``RULES`` row.
         games: ``GAME`` rows (B + 1,), written in place; the last one is scratch.
         hidden: ``HIDDEN`` rows (B,), written in place.
-        words: uint64 (B,), the seeds of the random streams.
+        random_bits: uint64 (B,), the seeds of the random streams.
     """
     for index in range(len(views)):
         view_to_row(views[index], masks[index], sections[0], rules[0], games[index])
         read_hidden(games[index], rules[0], games[len(views)], hidden[index])
-        seed_stream(hidden[index], words[index], ZERO)
+        seed_stream(hidden[index], random_bits[index], ZERO)
 
 
 @entry

@@ -58,8 +58,8 @@ def test_whole_numbers_of_any_type_are_read(name: str, kind: str) -> None:
     games, change = a_batch(), WHOLE[kind]
     words = np.arange(4, dtype=np.uint64) << np.uint64(60)
     views = games.observations.copy(), games.action_masks.copy()
-    expected = begun(name).act_batch(*views, words=words)
-    found = begun(name).act_batch(change(views[0]), change(views[1]), words=words)
+    expected = begun(name).act_batch(*views, random_bits=words)
+    found = begun(name).act_batch(change(views[0]), change(views[1]), random_bits=words)
     assert found.tolist() == expected.tolist()
     alone = {"observation": change(views[0][0]), "action_mask": change(views[1][0])}
     assert begun(name).act(alone) == begun(name).act(views[0][0], {"action_mask": views[1][0]})
@@ -137,7 +137,7 @@ def test_an_info_without_a_mask_is_explained(info: Any) -> None:
 
 # --------------------------------------------------------------------- words
 
-WRONG_WORDS = {
+WRONG_BITS = {
     "too few": np.zeros(1, np.uint64),
     "too many": np.zeros(5, np.uint64),
     "two columns": np.zeros((4, 1), np.uint64),
@@ -148,12 +148,12 @@ WRONG_WORDS = {
 }
 
 
-@pytest.mark.parametrize("what", WRONG_WORDS)
+@pytest.mark.parametrize("what", WRONG_BITS)
 @pytest.mark.parametrize("name", NAMES)
 def test_words_are_one_uint64_for_each_decision(name: str, what: str) -> None:
     games = a_batch()
-    with pytest.raises(IllegalActionError, match="words must be an array of 4 uint64"):
-        begun(name).act_batch(games.observations, games.action_masks, words=WRONG_WORDS[what])
+    with pytest.raises(IllegalActionError, match="random_bits must be an array of 4 uint64"):
+        begun(name).act_batch(games.observations, games.action_masks, random_bits=WRONG_BITS[what])
 
 
 # --------------------------------------------------------------------- seats

@@ -69,7 +69,7 @@ def test_it_explains_the_very_decision_that_it_makes() -> None:
         two.begin(game.rules)
         for _ in range(10):
             assert one.explain(view(game)).chosen == two.act(view(game))
-        assert one.explain(view(game), word=5) == one.explain(view(game), word=5)
+        assert one.explain(view(game), random_bits=5) == one.explain(view(game), random_bits=5)
 
 
 def test_equal_cards_stand_for_each_other() -> None:
@@ -206,7 +206,7 @@ def test_the_choice_taken_has_the_best_number(spec: str) -> None:
         for seed in range(3):
             game = Game(rules, seed, "deal", size)
             while not game.over:
-                told = player.explain(view(game), word=seed)  # type: ignore[attr-defined]
+                told = player.explain(view(game), random_bits=seed)  # type: ignore[attr-defined]
                 check_shown(told, game)
                 game.apply(chance.choice(game.legal_actions()))
 
@@ -231,7 +231,7 @@ def test_what_was_expected_before_is_mixed_in() -> None:
         player = ohhell_agents.make("search:worlds=12,race=0,objective=points,prior=80", seed=1)
         player.begin(game.rules)
         assert isinstance(player, SearchAgent)
-        told = player.explain(view(game), word=word)
+        told = player.explain(view(game), random_bits=word)
         expected = {t.action: t.value or 0.0 for t in heuristic(game).thoughts}
         mixed = {
             t.action: (12 * t.value + 80 * expected[t.action]) / 92

@@ -96,9 +96,9 @@ def test_p77_hidden_cards_never_change_a_decision(
             batch.observe_one(row, compiled, layout.compiled(), seat, alone, mask)
             views[place * size : (place + 1) * size] = alone[:size]
         words = np.arange(3, dtype=np.uint64) + np.uint64(100 * step)
-        mine = player.act_batch(tables.observations, tables.action_masks, words=words)
+        mine = player.act_batch(tables.observations, tables.action_masks, random_bits=words)
         others = views[: 3 * size].reshape(3, size)
-        again = player.act_batch(others, tables.action_masks, words=words)
+        again = player.act_batch(others, tables.action_masks, random_bits=words)
         assert (mine == again).all()
 
 
@@ -114,7 +114,9 @@ def test_p77_two_opponents_cards_exchanged() -> None:
             seen = view(table(dealt, turned="2S"))
             decided.append(
                 player.act_batch(
-                    seen["observation"][np.newaxis], seen["action_mask"][np.newaxis], words=words
+                    seen["observation"][np.newaxis],
+                    seen["action_mask"][np.newaxis],
+                    random_bits=words,
                 )[0]
             )
         assert decided[0] == decided[1]
@@ -131,9 +133,9 @@ def test_same_word_same_decision_whatever_was_asked_before(spec: str) -> None:
     for tables in states(rules, one, steps=10, tables=6):
         words = np.arange(6, dtype=np.uint64)
         views = tables.observations.copy(), tables.action_masks.copy()
-        first = one.act_batch(*views, words=words)
+        first = one.act_batch(*views, random_bits=words)
         order = np.arange(6)[::-1]
-        second = two.act_batch(views[0][order], views[1][order], words=words[order])
+        second = two.act_batch(views[0][order], views[1][order], random_bits=words[order])
         assert (first == second[order]).all()
 
 
@@ -336,7 +338,7 @@ def test_what_the_others_points_count() -> None:
         player = ohhell_agents.make(f"search:worlds=20,race=0,objective={spec}", seed=1)
         player.begin(game.rules)
         assert isinstance(player, SearchAgent)
-        told = player.explain(view(game), word=3)
+        told = player.explain(view(game), random_bits=3)
         values[spec] = {thought.action: thought.value for thought in told.thoughts}
     assert values["points"] == values["relative,spoil=0"]
     for action, own in values["points"].items():

@@ -51,7 +51,7 @@ def told_of(spec: str, game: Game, **settings: object) -> Explanation:
     player = ohhell_agents.make(spec, seed=1, **settings)
     assert isinstance(player, SearchAgent)
     player.begin(game.rules)
-    return player.explain(view(game), word=7)
+    return player.explain(view(game), random_bits=7)
 
 
 # -------------------------------------------------------------------------------- what it does
@@ -105,7 +105,7 @@ def test_p77_hidden_cards_never_change_a_decision(
     ):
         changed = hidden_changed(tables, rng)
         words = np.arange(2, dtype=np.uint64) + np.uint64(100 * step)
-        mine = player.act_batch(tables.observations, tables.action_masks, words=words)
+        mine = player.act_batch(tables.observations, tables.action_masks, random_bits=words)
         assert tables.action_masks[np.arange(2), mine].all()
         views, mask = new_buffer(2, layout.length), new_buffer(1, layout.num_actions)
         for place in range(2):
@@ -114,7 +114,7 @@ def test_p77_hidden_cards_never_change_a_decision(
             batch.observe_one(row, compiled, layout.compiled(), seat, alone, mask)
             views[place * layout.length : (place + 1) * layout.length] = alone[: layout.length]
         others = views[: 2 * layout.length].reshape(2, layout.length)
-        assert (mine == player.act_batch(others, tables.action_masks, words=words)).all()
+        assert (mine == player.act_batch(others, tables.action_masks, random_bits=words)).all()
 
 
 def test_what_it_expects_of_cards_counts(folder: Path) -> None:
@@ -190,7 +190,9 @@ def test_same_word_same_decision_in_a_worker(folder: Path) -> None:
     for tables in states(SEVEN, ohhell_agents.make("heuristic"), steps=6, tables=3):
         words = np.arange(3, dtype=np.uint64)
         seen = tables.observations, tables.action_masks
-        assert (one.act_batch(*seen, words=words) == two.act_batch(*seen, words=words)).all()
+        assert (
+            one.act_batch(*seen, random_bits=words) == two.act_batch(*seen, random_bits=words)
+        ).all()
 
 
 def test_its_weights_tell_it_from_others(folder: Path, tmp_path: Path) -> None:

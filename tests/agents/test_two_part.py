@@ -115,11 +115,13 @@ def test_each_part_decides_its_own() -> None:
     for tables in states(RULES, agent, steps=24, tables=6):
         words = np.arange(6, dtype=np.uint64) * 977
         views = tables.observations, tables.action_masks
-        chosen = agent.act_batch(*views, words=words)
+        chosen = agent.act_batch(*views, random_bits=words)
         bidding = tables.action_masks[:, BID_BASE:].any(axis=1)
         seen |= {bool(each) for each in np.unique(bidding)}
         expected = np.where(
-            bidding, bids.act_batch(*views, words=words), cards.act_batch(*views, words=words)
+            bidding,
+            bids.act_batch(*views, random_bits=words),
+            cards.act_batch(*views, random_bits=words),
         )
         assert (chosen == expected).all()
     assert seen == {True, False}
@@ -136,13 +138,13 @@ def test_parts_of_different_layouts_see_what_is_theirs(rules: Rules) -> None:
         for tables in wide:
             views = tables.observations, tables.action_masks
             words = np.arange(6, dtype=np.uint64) * 977
-            chosen = agent.act_batch(*views, words=words)
+            chosen = agent.act_batch(*views, random_bits=words)
             bidding = tables.action_masks[:, BID_BASE:].any(axis=1)
             expected = np.empty(6, np.int64)
             for part, rows in ((bids, bidding), (cards, ~bidding)):
                 if rows.any():
                     shown = _in_layout(tables, part.layout_name)
-                    expected[rows] = part.act_batch(*shown, words=words)[rows]
+                    expected[rows] = part.act_batch(*shown, random_bits=words)[rows]
             assert (chosen == expected).all()
 
 
@@ -236,7 +238,7 @@ def test_each_part_explains_itself() -> None:
     search = ohhell_agents.make("search:worlds=10", 1)
     search.begin(RULES)
     mine, theirs = (
-        each.explain(view(game), word=5).to_dict()  # type: ignore[attr-defined]
+        each.explain(view(game), random_bits=5).to_dict()  # type: ignore[attr-defined]
         for each in (agent, search)
     )
     assert mine == theirs and mine["method"] == "flat"
@@ -246,10 +248,12 @@ def test_a_part_that_cannot_explain_itself_is_named() -> None:
     game = Game(RULES, seed=1)
     agent = ohhell_agents.make("parts:bids=random,cards=heuristic", 1)
     agent.begin(RULES)
-    told = agent.explain(view(game), word=5)  # type: ignore[attr-defined]
+    told = agent.explain(view(game), random_bits=5)  # type: ignore[attr-defined]
     words = np.array([5], np.uint64)
     seen = view(game)
-    chosen = agent.act_batch(seen["observation"][None], seen["action_mask"][None], words=words)
+    chosen = agent.act_batch(
+        seen["observation"][None], seen["action_mask"][None], random_bits=words
+    )
     assert told.chosen == chosen[0]
     assert "random bids, and cannot say what it thinks" in str(told)
     assert not hasattr(ohhell_agents.make("parts:bids=random,cards=random"), "explain")

@@ -66,9 +66,9 @@ gc.collect(); [np.zeros(size, np.int8) for size in range(1, 5000)]
 
 def test_too_few_words_are_refused() -> None:
     games, _ = _deal()
-    with pytest.raises(IllegalActionError, match="words"):
+    with pytest.raises(IllegalActionError, match="random_bits"):
         ohhell_agents.make("random", seed=1).act_batch(
-            games.observations, games.action_masks, words=np.zeros(1, np.uint64)
+            games.observations, games.action_masks, random_bits=np.zeros(1, np.uint64)
         )
 
 

@@ -253,9 +253,9 @@ def test_a_run_that_was_stopped_ends_as_an_unbroken_one(
         ("weights.safetensors", b"", b"x", "does not fit the network"),
         ("agent.json", b"reckoning-1", b"reckoning-0", "train the player again"),
         ("agent.json", b'"seconds":', b'"secs":', "its record of the training is damaged"),
-        ("agent.json", b'"scores": {', b'"scores": {"x": "ab",', "is broken"),
-        ("agent.json", b'"scores": {', b'"scores": {"x": [NaN, 0, 0],', "is broken"),
-        ("agent.json", b'"seconds":', b'"seconds": 1e999, "x":', "is broken"),
+        ("agent.json", b'"scores": {', b'"scores": {"x": "ab",', "the training is damaged"),
+        ("agent.json", b'"scores": {', b'"scores": {"x": [NaN, 0, 0],', "the training is damaged"),
+        ("agent.json", b'"seconds":', b'"seconds": 1e999, "x":', "the training is damaged"),
     ],
 )
 def test_a_damaged_round_is_told_and_nothing_is_played_over_it(
@@ -310,7 +310,7 @@ def test_it_can_begin_with_another_player(finished: CounterfactualRun, tmp_path:
     shutil.rmtree(first)  # the run has a copy of its own
     train_run(run, quiet=True)
     assert fingerprints(run)[0] not in fingerprints(finished)
-    with pytest.raises(RulesError, match="of this kind"):
+    with pytest.raises(RulesError, match="must be a checkpoint of counterfactual self-play"):
         begin_counterfactual(tmp_path / "d", config_of(start="heuristic"))
     assert not (tmp_path / "d").exists()
 

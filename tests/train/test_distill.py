@@ -437,7 +437,7 @@ def test_a_player_of_an_epoch_that_is_gone_is_told_with_the_remedy(
     epochs = sorted(folder.name for folder in (copy / "epochs").iterdir())
     for name in epochs:
         shutil.rmtree(copy / "epochs" / name)
-    with pytest.raises(CheckpointError, match=f"move {STATE} elsewhere"):
+    with pytest.raises(CheckpointError, match=f"move {STATE} away"):
         train_run(DistillRun.open(copy), quiet=True)
     (copy / STATE).unlink()
     train_run(DistillRun.open(copy), quiet=True)
@@ -563,7 +563,7 @@ def test_a_teacher_that_makes_a_mistake_is_told() -> None:
             return np.full(len(observations), 3)
 
     players[0] = Entrant.of("heuristic", Wrong(0))
-    with pytest.raises(OhHellError, match=r"'heuristic' cannot be asked .* not legal"):
+    with pytest.raises(OhHellError, match=r"'heuristic' cannot play .* not legal"):
         play_part(config, players, 0)
 
 

@@ -250,7 +250,7 @@ def test_a_file_that_is_no_store(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "other.sqlite") as other:
         other.execute("CREATE TABLE about (something)")
     other.close()
-    with pytest.raises(OhHellError, match="no store of a tournament"):
+    with pytest.raises(OhHellError, match="is not the store of a tournament"):
         play(tmp_path / "other.sqlite")
     with pytest.raises(OhHellError, match="no store of a tournament here"):
         open_store(tmp_path / "nowhere")

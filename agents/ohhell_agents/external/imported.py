@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ohhell_agents.base import Actions, Agent, Bytes, Words
+from ohhell_agents.base import Actions, Agent, Bytes, RandomBits
 from ohhell_agents.checkpoint_io import AgentPath, is_there
 from ohhell_env.errors import OhHellError, described, nearest, shown, shown_path
 from ohhell_env.players import called
@@ -82,7 +82,12 @@ class ImportedAgent(Agent):
         return " ".join(filter(None, [*parts, str(getattr(self.player, "fingerprint", ""))]))
 
     def choose(
-        self, observations: Bytes, action_masks: Bytes, words: Words, deterministic: bool, /
+        self,
+        observations: Bytes,
+        action_masks: Bytes,
+        random_bits: RandomBits,
+        deterministic: bool,
+        /,
     ) -> Actions:
         """Returns the object's answers unchanged; see ``Agent.choose``."""
         if not self.one_by_one:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import itertools
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ohhell_agents.base import Actions, Agent, Bytes, Words
+from ohhell_agents.base import Actions, Agent, Bytes, RandomBits
 from ohhell_agents.checkpoint_io import AgentPath, is_there
 from ohhell_agents.external.program import LineProgram, ProgramError, words_of
 from ohhell_agents.external.protocol import (
@@ -88,7 +87,7 @@ class ProcessAgent(Agent):
         self.listen: Callable[[str, str], None] | None = None
         """Called with ">" or "<" and each line to or from the program; None: not called."""
         self._program: LineProgram | None = None
-        self._numbers = itertools.count(1)
+        self._asked = 0
 
     @property
     def fingerprint(self) -> str:
@@ -123,7 +122,12 @@ class ProcessAgent(Agent):
         self._program = program
 
     def choose(
-        self, observations: Bytes, action_masks: Bytes, words: Words, deterministic: bool, /
+        self,
+        observations: Bytes,
+        action_masks: Bytes,
+        random_bits: RandomBits,
+        deterministic: bool,
+        /,
     ) -> Actions:
         """Returns an action for each row; see ``Agent.choose``.
 
@@ -148,7 +152,8 @@ class ProcessAgent(Agent):
                 f"program {shown_path(self.command)!r} is not running any more; begin(rules, seat) "
                 "starts it again"
             )
-        legal, number = choices(mask, self.rules), next(self._numbers)
+        self._asked += 1
+        legal, number = choices(mask, self.rules), self._asked
         message = {"id": number, **request(vector, legal, self.rules, self.seat)}
         message["time_limit_ms"] = self.time_limit_ms
         answer = self._ask(program, message, self.time_limit_ms)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ohhell_agents.base import Actions, Agent, Bytes, Words
+from ohhell_agents.base import Actions, Agent, Bytes, RandomBits
 from ohhell_agents.checkpoint_io import BIDS, LEARNED, WHOLE, AgentPath
 from ohhell_agents.nn.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, weights_digest
 from ohhell_agents.nn.network import choose
@@ -73,7 +73,12 @@ class LearnedAgent(Agent):
         return f"sha256:{weights_digest(self.checkpoint.network)}"
 
     def choose(
-        self, observations: Bytes, action_masks: Bytes, words: Words, deterministic: bool, /
+        self,
+        observations: Bytes,
+        action_masks: Bytes,
+        random_bits: RandomBits,
+        deterministic: bool,
+        /,
     ) -> Actions:
         """Returns the action codes (B,); see ``Agent.choose``.
 
@@ -97,7 +102,7 @@ class LearnedAgent(Agent):
         with torch.no_grad():
             log_probs = network.log_probs(views, masks, self.rules or self.checkpoint.rules)
         _check_sound(log_probs, masks)
-        return choose(log_probs, None if deterministic else words)
+        return choose(log_probs, None if deterministic else random_bits)
 
     def _check_part(self, action_masks: Bytes) -> None:
         """Refuses decisions that the network was not trained for."""

@@ -147,19 +147,19 @@ def _set_orthogonal(perceptron: nn.Sequential, last_gain: float) -> None:
         nn.init.zeros_(layer.bias)
 
 
-def choose(log_probs: Tensor, words: NDArray[np.uint64] | None) -> NDArray[np.int64]:
+def choose(log_probs: Tensor, random_bits: NDArray[np.uint64] | None) -> NDArray[np.int64]:
     """Returns an action for each row; one of probability 0 is never chosen.
 
     Args:
         log_probs: float32 (B, A), from ``Network.log_probs``.
-        words: uint64 (B,), one random number per decision, to draw with the given probabilities;
-            None: the likeliest action, or the first of several.
+        random_bits: uint64 (B,), one random number per decision, to draw with the given
+            probabilities; None: the likeliest action, or the first of several.
 
     Returns:
         int64 (B,).
     """
-    if words is None:
+    if random_bits is None:
         return log_probs.argmax(dim=-1).numpy()
     up_to = log_probs.double().exp().cumsum(dim=-1)
-    chance = torch.from_numpy((words >> np.uint64(24)) * 2.0**-40)  # in [0, 1), exact
+    chance = torch.from_numpy((random_bits >> np.uint64(24)) * 2.0**-40)  # in [0, 1), exact
     return (up_to <= chance.unsqueeze(-1) * up_to[:, -1:]).sum(dim=-1).numpy()

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ohhell_agents.base import Actions, Bytes, Words, split_observation
+from ohhell_agents.base import Actions, Bytes, RandomBits, split_observation
 from ohhell_agents.checkpoint_io import (
     STATE_FORMAT,
     AgentPath,
@@ -128,24 +128,32 @@ class SearchAgent(HeuristicAgent):
             self._workspace.rest = RestOfGame(self.rules, self._workspace.policy)
 
     def choose(
-        self, observations: Bytes, action_masks: Bytes, words: Words, deterministic: bool, /
+        self,
+        observations: Bytes,
+        action_masks: Bytes,
+        random_bits: RandomBits,
+        deterministic: bool,
+        /,
     ) -> Actions:
         """Returns an action for each row; see ``Agent.choose``."""
         chosen = np.empty(len(observations), np.int64)
-        for index, word in enumerate(words):
-            self._ask(observations, action_masks, index, word)
+        for index, bits in enumerate(random_bits):
+            self._ask(observations, action_masks, index, bits)
             chosen[index] = self._workspace.action()
         return chosen
 
     def explain(
-        self, observation: Any, info: Mapping[str, Any] | None = None, word: int | None = None
+        self,
+        observation: Any,
+        info: Mapping[str, Any] | None = None,
+        random_bits: int | None = None,
     ) -> Explanation:
         """Returns how the legal actions compare, and what ``act`` would do.
 
         Args:
             observation: As in ``act``.
             info: As in ``act``.
-            word: The random number of the decision; None: from the agent's generator, as in
+            random_bits: The random number of the decision; None: from the agent's generator, as in
                 ``act``.
 
         Raises:
@@ -153,8 +161,8 @@ class SearchAgent(HeuristicAgent):
         """
         vector, mask = split_observation(observation, info)
         drawn = self._random.integers(2**64, size=1, dtype=np.uint64)
-        words = drawn if word is None else np.array([word], np.uint64)
-        action = int(self.act_batch(vector[np.newaxis], mask[np.newaxis], words=words)[0])
+        bits = drawn if random_bits is None else np.array([random_bits], np.uint64)
+        action = int(self.act_batch(vector[np.newaxis], mask[np.newaxis], random_bits=bits)[0])
         assert self.rules is not None
         legal = np.flatnonzero(mask).tolist()
         workspace, settings = self._workspace, self.settings
@@ -174,7 +182,7 @@ class SearchAgent(HeuristicAgent):
             workspace.notes(),
         )
 
-    def _ask(self, views: Bytes, masks: Bytes, index: int, word: np.uint64) -> None:
+    def _ask(self, views: Bytes, masks: Bytes, index: int, random_bits: np.uint64) -> None:
         """Searches one question."""
         if self.rules is None:
             raise IllegalActionError(
@@ -183,7 +191,9 @@ class SearchAgent(HeuristicAgent):
         reader = self._reader(views.shape[1])
         reader.check(views[index : index + 1], self.rules.players)
         size = int(views[index, reader.hand_size])
-        self._workspace.ask((views, masks, index, reader.sections), self._rules_for(size), word)
+        self._workspace.ask(
+            (views, masks, index, reader.sections), self._rules_for(size), random_bits
+        )
 
     def save(self, path: AgentPath) -> None:
         """Writes the agent to a file, completely or not at all."""
@@ -252,11 +262,13 @@ class SearchWorkspace:
         """Whether no world has the numbers of cards in the view."""
         return int(self.hidden["state"][0]) == IMPOSSIBLE
 
-    def ask(self, question: tuple[Bytes, Bytes, int, Rows], rules: Rows, word: np.uint64) -> None:
+    def ask(
+        self, question: tuple[Bytes, Bytes, int, Rows], rules: Rows, random_bits: np.uint64
+    ) -> None:
         """Searches one question, given as (views, masks, index, sections)."""
         started = time.perf_counter()
         self.rules = rules
-        begin_question(*question, rules, self.games, self.hidden, self.stats, word)
+        begin_question(*question, rules, self.games, self.hidden, self.stats, random_bits)
         view = self.games[VIEW]
         by_policy = view["phase"] == _BID and self.settings.bids == "policy"
         self.searched = not (self.impossible or by_policy or int(self.stats["count"][0]) == 1)

@@ -31,7 +31,7 @@ from ohhell_agents.value.players import uniform_place
 from ohhell_env.engine.bits import ZERO, bit, count, has, nth
 from ohhell_env.engine.caching import entry, inline
 from ohhell_env.engine.layout import BID_BASE, Phase
-from ohhell_env.engine.rng import next_word
+from ohhell_env.engine.rng import next_bits
 from ohhell_env.engine.worlds import HOLDERS
 
 NODE = np.dtype(
@@ -162,7 +162,7 @@ def _untried(row, rules, models, params, hidden, nodes, at):
     own = policy_action(row, rules, models, params, hidden) - base
     if has(left, own):
         return own + base
-    return nth(left, uniform_place(next_word(hidden), count(left))) + base
+    return nth(left, uniform_place(next_bits(hidden), count(left))) + base
 
 
 @inline

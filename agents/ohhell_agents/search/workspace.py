@@ -22,7 +22,7 @@ from ohhell_env.engine.bits import ONE, ZERO, bit, lowest
 from ohhell_env.engine.caching import entry, inline, inner
 from ohhell_env.engine.decode import view_to_row
 from ohhell_env.engine.layout import BID_BASE, MAX_SEATS, NO_BID, NUM_BIDS, Phase
-from ohhell_env.engine.rng import next_word, seed_stream
+from ohhell_env.engine.rng import next_bits, seed_stream
 from ohhell_env.engine.scoring import win_shares
 from ohhell_env.engine.worlds import draw_trump, read_hidden
 
@@ -85,7 +85,7 @@ _ROOT_HALF = math.sqrt(0.5)
 
 
 @entry
-def begin_question(views, masks, index, sections, rules, games, hidden, stats, word):
+def begin_question(views, masks, index, sections, rules, games, hidden, stats, random_bits):
     """Reads one question and lists the actions to compare.
 
     Args:
@@ -97,12 +97,12 @@ def begin_question(views, masks, index, sections, rules, games, hidden, stats, w
         games: ``GAME`` rows (NUM_ROWS,), written in place.
         hidden: ``HIDDEN`` row, written in place.
         stats: ``ROOT_STATS`` row, written in place.
-        word: uint64, starts the random stream.
+        random_bits: uint64, starts the random stream.
     """
     row = games[VIEW]
     view_to_row(views[index], masks[index], sections[0], rules[0], row)
     read_hidden(row, rules[0], games[PLAYED], hidden[0])
-    seed_stream(hidden[0], word, ZERO)
+    seed_stream(hidden[0], random_bits, ZERO)
     clear(stats[0])
     legal, base = row.legal, np.int64(BID_BASE)
     if row.phase == _PLAY:
@@ -180,7 +180,7 @@ def policy_action(row, rules, models, params, hidden):
     """Returns the play-out player's action code for the seat to act."""
     if params.player == HEURISTIC:
         return heuristic_action(row, rules, models)
-    return uniform_action(row, next_word(hidden))
+    return uniform_action(row, next_bits(hidden))
 
 
 @inner

@@ -27,26 +27,26 @@ _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
 @inline
-def word_of(key, decision):
+def random_bits_of(key, decision):
     """Returns the random number of a seat's decision, numbered from 0 (both uint64)."""
     return mix(add(key, mix(add(decision, _STEP))))
 
 
 @inline
-def uniform_place(word, size):
+def uniform_place(random_bits, size):
     """Returns a number from 0 to ``size - 1``, uniform to 1 part in 2^32 / size."""
-    return np.int64(((word >> _HALF) * np.uint64(size)) >> _HALF)
+    return np.int64(((random_bits >> _HALF) * np.uint64(size)) >> _HALF)
 
 
 @inline
-def uniform_action(row, word):
+def uniform_action(row, random_bits):
     """Returns a legal action code, all equally likely."""
-    place = nth(row.legal, uniform_place(word, count(row.legal)))
+    place = nth(row.legal, uniform_place(random_bits, count(row.legal)))
     return place + BID_BASE if row.phase == _BID else place
 
 
 @inline
-def engine_action(row, rules, models, player, word):
+def engine_action(row, rules, models, player, random_bits):
     """Returns the action code of one of the engine's players for the seat to act.
 
     Args:
@@ -54,11 +54,11 @@ def engine_action(row, rules, models, player, word):
         rules: Its rules record.
         models: ``MODELS`` rows: the first belongs to player ``HEURISTIC``, the next to the others.
         player: ``RANDOM``, or a player with values.
-        word: The random number of this decision, uint64.
+        random_bits: The random number of this decision, uint64.
     """
     if player >= HEURISTIC:
         return heuristic_action(row, rules, models[player - HEURISTIC])
-    return uniform_action(row, word)
+    return uniform_action(row, random_bits)
 
 
 @inline
@@ -100,8 +100,8 @@ def play_on(games, rules, models, players, keys, log):
                 if action < 0:
                     break
             else:
-                word = word_of(keys[index, seat], decision_number(row))
-                action = engine_action(row, rules[0], models, player, word)
+                random_bits = random_bits_of(keys[index, seat], decision_number(row))
+                action = engine_action(row, rules[0], models, player, random_bits)
             kernel.apply(row, rules[0], action)
             decisions += 1
     return decisions
@@ -135,7 +135,7 @@ def action_one(games, rules, models, player, key):
     row = games[0]
     if player == OUTSIDE:
         return only_action(row)
-    return engine_action(row, rules[0], models, player, word_of(key, decision_number(row)))
+    return engine_action(row, rules[0], models, player, random_bits_of(key, decision_number(row)))
 
 
 @entry
@@ -159,12 +159,14 @@ def make_keys(seed, names, blocks, rotations, keys):
     """
     for index in range(len(keys)):
         for seat in range(keys.shape[1]):
-            key = word_of(word_of(seed, names[index, seat]), blocks[index])
-            keys[index, seat] = word_of(word_of(key, rotations[index]), np.uint64(seat))
+            key = random_bits_of(random_bits_of(seed, names[index, seat]), blocks[index])
+            keys[index, seat] = random_bits_of(
+                random_bits_of(key, rotations[index]), np.uint64(seat)
+            )
 
 
 @entry
-def question_all(games, tables, rules, sections, keys, views, masks, words):
+def question_all(games, tables, rules, sections, keys, views, masks, random_bits):
     """Writes the questions to the seats to act at some tables: view, mask, random number.
 
     Args:
@@ -175,7 +177,7 @@ def question_all(games, tables, rules, sections, keys, views, masks, words):
         keys: uint64 (N, seats), the random key of each seat.
         views: int8 buffer of B observations, written in place.
         masks: int8 buffer of B masks, written in place.
-        words: uint64 (B,), written in place.
+        random_bits: uint64 (B,), written in place.
     """
     for place in range(len(tables)):
         row = games[tables[place]]
@@ -184,7 +186,7 @@ def question_all(games, tables, rules, sections, keys, views, masks, words):
             row, rules[0], sections[0], seat, views, place * sections[0].length
         )
         encode.write_mask(row, masks, place * sections[0].num_actions, True)
-        words[place] = word_of(keys[tables[place], seat], decision_number(row))
+        random_bits[place] = random_bits_of(keys[tables[place], seat], decision_number(row))
 
 
 @entry

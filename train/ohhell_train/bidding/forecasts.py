@@ -81,13 +81,16 @@ def _thoughts(
     tables = np.flatnonzero(wanted)
     layout, count = bidding.deals.layout(one.layout_name), len(tables)
     views, masks = new_buffer(count, layout.length), new_buffer(count, layout.num_actions)
-    words = np.empty(count, np.uint64)
+    random_bits = np.empty(count, np.uint64)
     compiled = bidding.deals.compiled
-    question_all(games, tables, compiled, layout.compiled(), bidding.keys, views, masks, words)
+    question_all(
+        games, tables, compiled, layout.compiled(), bidding.keys, views, masks, random_bits
+    )
     shown = views[:-MARGIN].reshape(count, -1), masks[:-MARGIN].reshape(count, -1)
     found = []
-    for table, view, mask, word in zip(tables.tolist(), *shown, words.tolist(), strict=True):
-        explanation = one.player.explain({"observation": view, "action_mask": mask}, word=word)
+    for table, view, mask, bits in zip(tables.tolist(), *shown, random_bits.tolist(), strict=True):
+        seen = {"observation": view, "action_mask": mask}
+        explanation = one.player.explain(seen, random_bits=bits)
         code = BID_BASE + bidding.bids[table, games["seat"][table]]
         thought = next(each for each in explanation.thoughts if each.action == code)
         found.append((table, (thought, explanation.objective)))

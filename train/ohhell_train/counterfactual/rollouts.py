@@ -21,7 +21,7 @@ from ohhell_env.engine.bits import ONE, ZERO, has
 from ohhell_env.engine.caching import entry, inline, inner
 from ohhell_env.engine.kernel import trump_known
 from ohhell_env.engine.layout import BID_BASE, NUM_BIDS, Phase
-from ohhell_env.engine.rng import next_word
+from ohhell_env.engine.rng import next_bits
 from ohhell_train.trick_model.samples import explored, happens
 
 _BID, _PLAY = int(Phase.BID), int(Phase.PLAY)
@@ -68,8 +68,8 @@ def played_out(row, rules, models, players, chooser, action, relative):
     seat = np.int64(row.seat)
     _move(row, rules, action)
     while row.phase <= _PLAY:
-        word = next_word(chooser)
-        _move(row, rules, engine_action(row, rules, models, players[row.seat], word))
+        random_bits = next_bits(chooser)
+        _move(row, rules, engine_action(row, rules, models, players[row.seat], random_bits))
     others = 0.0
     for other in range(rules.players):
         if other != seat:
@@ -127,7 +127,7 @@ def label_all(tables, rules, models, chooser, settings, cards, bids):
             if player == HEURISTIC:
                 action = explored(row, record, models[0], rng, settings, np.int64(0))
             else:
-                action = engine_action(row, record, models, player, next_word(rng))
+                action = engine_action(row, record, models, player, next_bits(rng))
             _move(row, record, action)
     return at
 

@@ -190,7 +190,7 @@ class PpoRun(RunFolder[PpoConfig]):
                 self.save_network(network, config, f"{POOL}/{folder.name}")
         return digests
 
-    def _partnerore_pool(
+    def _restore_pool(
         self, pool: Pool, past: Mapping[str, str], beaten: torch.Tensor, config: PpoConfig
     ) -> None:
         networks: list[Network] = []
@@ -228,7 +228,7 @@ class PpoRun(RunFolder[PpoConfig]):
             put_back(ppo, tensors, notes)
             if ppo.tables.opponents.pool is not None:
                 beaten = tensors["pool.beaten"]
-                self._partnerore_pool(ppo.tables.opponents.pool, notes["pool"], beaten, ppo.config)
+                self._restore_pool(ppo.tables.opponents.pool, notes["pool"], beaten, ppo.config)
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise self._broken_state(f"it does not fit {CONFIG}: {error}") from None
 

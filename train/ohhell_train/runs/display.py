@@ -77,4 +77,5 @@ class Display:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._progress.stop()
+        if not self._progress.disable:  # old versions of Rich end a bar that never was with a line
+            self._progress.stop()
