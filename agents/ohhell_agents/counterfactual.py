@@ -33,8 +33,8 @@ _SIZES = {tensor: MODELS[name].shape for tensor, name in TENSORS.items()}
 _LARGEST_INPUT = 1e6
 """No input of the networks comes near this: most are shares and counts."""
 _OVERFLOW = float(np.finfo(np.float32).max)
-_MOST_CHANCE = _OVERFLOW**0.5
-"""Largest output of the networks behind cards' probabilities, which are its squares."""
+_LARGEST_SQUARABLE = _OVERFLOW**0.5
+"""Largest output of the trick model that ``trick_probs`` can square within a float32."""
 
 
 class CounterfactualAgent(HeuristicAgent):
@@ -129,7 +129,7 @@ def _check_bounds(path: AgentPath, weights: Weights) -> None:
         sums = [most[f"{name}_{each}"].sum(axis=0) * seen for each in inputs]
         hidden = np.sum(sums, axis=0) + most[f"{name}_bias"]
         out = hidden @ most[f"{name}_out"] + most[f"{name}_end"]
-        bounds.append(("chances of cards", float(max(hidden.max(), out)), _MOST_CHANCE))
+        bounds.append(("chances of cards", float(max(hidden.max(), out)), _LARGEST_SQUARABLE))
     for name, largest, limit in bounds:
         if not largest < limit:
             raise CheckpointError(

@@ -60,12 +60,6 @@ def trump_one(games, rules):
 
 
 @entry
-def deal_one(games, rules):
-    """Deals the cards of a prepared deal and opens the bidding."""
-    dealing.deal_cards(games[0], rules[0])
-
-
-@entry
 def next_deal_one(games, rules):
     """Deals the next deal of the game."""
     dealing.next_deal(games[0], rules[0])

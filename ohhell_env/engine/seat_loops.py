@@ -20,7 +20,7 @@ from ohhell_env.engine.layout import BID_BASE, MAX_SEATS, Event, Phase, Rows, en
 _BID, _PLAY = int(Phase.BID), int(Phase.PLAY)
 _DEAL, _OVER = 16 * int(Event.DEAL), 16 * int(Event.OVER)
 _HALF = np.uint64(32)
-_OWN = np.uint64(0xA0761D6478BD642F)  # separates these words from the streams that deal
+_OWN = np.uint64(0xA0761D6478BD642F)  # separates these numbers from the streams that deal
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 SEATS = np.dtype(
@@ -64,7 +64,7 @@ def draw_learner(seats, players):
 
 
 @entry
-def draw_word(seats):
+def draw_bits(seats):
     """Returns the next random number of row 0."""
     return _next_bits(seats[0])
 
@@ -145,7 +145,7 @@ def waiting(games, rules, seats, tables, reward, places, questions):
         reward: Index of the reward in ``REWARDS``.
         places: At i, the index of the opponent in the seat i + 1 after the learner.
         questions: Arrays of at least B rows, written in place: tables (int64), opponents (int64),
-            words (uint64).
+            random bits (uint64).
 
     Returns:
         The number of tables that wait for an opponent.

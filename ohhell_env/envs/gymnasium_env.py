@@ -252,8 +252,8 @@ class OhHellGymnasiumEnv(gymnasium.Env[Vector, Any]):
         distance = (seat - self._learner - 1) % self.rules.players
         number = int(self._opponents.places[distance])
         game = self._table.game
-        words = np.array([seat_loops.draw_word(self._chance)], np.uint64)
-        return int(self._opponents.ask(number, game.state, game.compiled, _FIRST, words)[0])
+        random_bits = np.array([seat_loops.draw_bits(self._chance)], np.uint64)
+        return int(self._opponents.ask(number, game.state, game.compiled, _FIRST, random_bits)[0])
 
     def _shown(self) -> tuple[Vector, dict[str, Any]]:
         """Returns the learner's view and info; prints the table first in render mode "human"."""

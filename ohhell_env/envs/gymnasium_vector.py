@@ -188,7 +188,7 @@ class OhHellVectorEnv(VectorEnv[Vectors, Any, NDArray[Any]]):
         tables.step(actions)
         infos = self._infos()
         if tables.dones.any():
-            infos |= self._last_words()
+            infos |= self._final_infos()
         rewards, dones = tables.rewards.astype(np.float64), tables.dones.copy()
         return self._views(), rewards, dones, np.zeros_like(dones), infos
 
@@ -206,7 +206,7 @@ class OhHellVectorEnv(VectorEnv[Vectors, Any, NDArray[Any]]):
             "_seat": everywhere.copy(),
         }
 
-    def _last_words(self) -> dict[str, Any]:
+    def _final_infos(self) -> dict[str, Any]:
         """Returns the infos of the episodes that ended."""
         tables, dones = self.tables, self.tables.dones
         ended = np.arange(self.num_envs)[dones]
@@ -215,19 +215,19 @@ class OhHellVectorEnv(VectorEnv[Vectors, Any, NDArray[Any]]):
         fault = np.full(self.num_envs, None, object)
         for table, reason in tables.fault_reasons.items():
             fault[table] = reason
-        words = {"score": score, "win_share": np.where(dones, tables.win_shares, 0.0)}
-        words = {**words, "_score": dones.copy(), "_win_share": dones.copy()}
-        words |= {"fault": fault, "_fault": tables.faults.copy()}
+        infos = {"score": score, "win_share": np.where(dones, tables.win_shares, 0.0)}
+        infos = {**infos, "_score": dones.copy(), "_win_share": dones.copy()}
+        infos |= {"fault": fault, "_fault": tables.faults.copy()}
         if tables.autoreset != "same_step":
-            return words
-        words |= {"seat": tables.final_seats.copy(), "_seat": dones.copy()}
+            return infos
+        infos |= {"seat": tables.final_seats.copy(), "_seat": dones.copy()}
         last = np.full(self.num_envs, None, object)
         for table in ended.tolist():
             last[table] = tables.final_observations[table].copy()
         return {
             "final_obs": last,
             "_final_obs": dones.copy(),
-            "final_info": words,
+            "final_info": infos,
             "_final_info": dones.copy(),
         }
 

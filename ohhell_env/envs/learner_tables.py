@@ -157,9 +157,9 @@ class LearnerTables:
         """
         if seed is not None:
             self.seed = check_seed(seed)
-        words = np.uint64(self.seed), np.uint64(self.first_table)
-        batch.seed_tables(self.games, *words)
-        seat_loops.seed_seats(self._seats, *words)
+        stream = np.uint64(self.seed), np.uint64(self.first_table)
+        batch.seed_tables(self.games, *stream)
+        seat_loops.seed_seats(self._seats, *stream)
         self._opponents.begin(None)
         self._clear()
         self._ready = True
@@ -294,14 +294,14 @@ class LearnerTables:
                 opponents.places,
                 questions,
             )
-            tables, owners, words = (array[:count].copy() for array in questions)
+            tables, owners, random_bits = (array[:count].copy() for array in questions)
             for number in range(len(opponents.players) if count else 0):
                 asked = owners == number
                 if asked.any():
-                    self._ask(number, tables[asked], words[asked])
+                    self._ask(number, tables[asked], random_bits[asked])
 
-    def _ask(self, number: int, tables: NDArray[np.int64], words: NDArray[np.uint64]) -> None:
-        actions = self._opponents.ask(number, self.games, self._rules, tables, words)
+    def _ask(self, number: int, tables: NDArray[np.int64], random_bits: NDArray[np.uint64]) -> None:
+        actions = self._opponents.ask(number, self.games, self._rules, tables, random_bits)
         seat_loops.answer(self.games, self._rules, self._seats, tables, actions, self._reward)
 
     def _note(self, faulty: list[int]) -> None:

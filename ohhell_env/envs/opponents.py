@@ -69,7 +69,7 @@ class Opponent(Asker):
         games: Rows,
         rules: Rows,
         tables: NDArray[np.int64],
-        words: NDArray[np.uint64],
+        random_bits: NDArray[np.uint64],
     ) -> Actions:
         """Returns a legal action for the seat to act at each of some tables.
 
@@ -77,7 +77,7 @@ class Opponent(Asker):
             games: ``GAME`` rows (N,), unchanged by this.
             rules: ``RULES`` row.
             tables: int64 (B,), rows of ``games``.
-            words: uint64 (B,), the random number of each decision; the player may keep the array.
+            random_bits: uint64 (B,), the random number of each decision; the player may keep it.
 
         Returns:
             Action codes (B,).
@@ -89,7 +89,7 @@ class Opponent(Asker):
         views, masks = new_buffer(count, layout.length), new_buffer(count, layout.num_actions)
         seat_loops.question(games, rules, layout.compiled(), tables, views, masks)
         own = views[:-MARGIN].reshape(count, -1), masks[:-MARGIN].reshape(count, -1)
-        answers = self.answers(*own, words, games["seat"][tables], self._rules)
+        answers = self.answers(*own, random_bits, games["seat"][tables], self._rules)
         actions = as_actions(answers)
         if actions is None or len(actions) != count:
             raise IllegalActionError(
@@ -174,7 +174,7 @@ class Opponents:
         games: Rows,
         rules: Rows,
         tables: NDArray[np.int64],
-        words: NDArray[np.uint64],
+        random_bits: NDArray[np.uint64],
     ) -> Actions:
         """Returns the actions of one of ``players``; see ``Opponent.ask``.
 
@@ -182,7 +182,7 @@ class Opponents:
             IllegalActionError: An answer is not legal; the message asks for ``reset``.
         """
         try:
-            return self.players[number].ask(games, rules, tables, words)
+            return self.players[number].ask(games, rules, tables, random_bits)
         except IllegalActionError as error:
             raise IllegalActionError(f"{error}; call reset() to continue") from error
 

@@ -22,9 +22,9 @@ class Shown(Agent):
     """Keeps what it was asked."""
 
     def choose(
-        self, observations: Any, action_masks: Any, words: Any, deterministic: bool, /
+        self, observations: Any, action_masks: Any, random_bits: Any, deterministic: bool, /
     ) -> Actions:
-        self.asked = observations, action_masks, words
+        self.asked = observations, action_masks, random_bits
         return action_masks.argmax(axis=1)
 
 
@@ -56,10 +56,10 @@ WHOLE = {
 @pytest.mark.parametrize("name", NAMES)
 def test_whole_numbers_of_any_type_are_read(name: str, kind: str) -> None:
     games, change = a_batch(), WHOLE[kind]
-    words = np.arange(4, dtype=np.uint64) << np.uint64(60)
+    random_bits = np.arange(4, dtype=np.uint64) << np.uint64(60)
     views = games.observations.copy(), games.action_masks.copy()
-    expected = begun(name).act_batch(*views, random_bits=words)
-    found = begun(name).act_batch(change(views[0]), change(views[1]), random_bits=words)
+    expected = begun(name).act_batch(*views, random_bits=random_bits)
+    found = begun(name).act_batch(change(views[0]), change(views[1]), random_bits=random_bits)
     assert found.tolist() == expected.tolist()
     alone = {"observation": change(views[0][0]), "action_mask": change(views[1][0])}
     assert begun(name).act(alone) == begun(name).act(views[0][0], {"action_mask": views[1][0]})
@@ -69,8 +69,8 @@ def test_a_mask_of_truth_values_is_a_mask_and_players_see_int8() -> None:
     games, player = a_batch(), Shown(seed=1)
     as_floats: Any = games.observations * 1.0
     player.act_batch(as_floats, games.action_masks == 1)
-    views, masks, words = player.asked
-    assert (views.dtype, masks.dtype, words.dtype) == (np.int8, np.int8, np.uint64)
+    views, masks, random_bits = player.asked
+    assert (views.dtype, masks.dtype, random_bits.dtype) == (np.int8, np.int8, np.uint64)
     assert (views == games.observations).all()
     assert (masks == games.action_masks).all()
 
@@ -135,7 +135,7 @@ def test_an_info_without_a_mask_is_explained(info: Any) -> None:
         RandomAgent(seed=1).act(a_batch().observations[0], info)
 
 
-# --------------------------------------------------------------------- words
+# --------------------------------------------------------------------- random bits
 
 WRONG_BITS = {
     "too few": np.zeros(1, np.uint64),
@@ -150,7 +150,7 @@ WRONG_BITS = {
 
 @pytest.mark.parametrize("what", WRONG_BITS)
 @pytest.mark.parametrize("name", NAMES)
-def test_words_are_one_uint64_for_each_decision(name: str, what: str) -> None:
+def test_random_bits_are_one_uint64_for_each_decision(name: str, what: str) -> None:
     games = a_batch()
     with pytest.raises(IllegalActionError, match="random_bits must be an array of 4 uint64"):
         begun(name).act_batch(games.observations, games.action_masks, random_bits=WRONG_BITS[what])

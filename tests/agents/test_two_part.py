@@ -113,15 +113,15 @@ def test_each_part_decides_its_own() -> None:
     cards.begin(RULES)
     seen = set[bool]()
     for tables in states(RULES, agent, steps=24, tables=6):
-        words = np.arange(6, dtype=np.uint64) * 977
+        random_bits = np.arange(6, dtype=np.uint64) * 977
         views = tables.observations, tables.action_masks
-        chosen = agent.act_batch(*views, random_bits=words)
+        chosen = agent.act_batch(*views, random_bits=random_bits)
         bidding = tables.action_masks[:, BID_BASE:].any(axis=1)
         seen |= {bool(each) for each in np.unique(bidding)}
         expected = np.where(
             bidding,
-            bids.act_batch(*views, random_bits=words),
-            cards.act_batch(*views, random_bits=words),
+            bids.act_batch(*views, random_bits=random_bits),
+            cards.act_batch(*views, random_bits=random_bits),
         )
         assert (chosen == expected).all()
     assert seen == {True, False}
@@ -137,14 +137,14 @@ def test_parts_of_different_layouts_see_what_is_theirs(rules: Rules) -> None:
         wide = states(rules, agent, steps=20, tables=6, layout="universal")
         for tables in wide:
             views = tables.observations, tables.action_masks
-            words = np.arange(6, dtype=np.uint64) * 977
-            chosen = agent.act_batch(*views, random_bits=words)
+            random_bits = np.arange(6, dtype=np.uint64) * 977
+            chosen = agent.act_batch(*views, random_bits=random_bits)
             bidding = tables.action_masks[:, BID_BASE:].any(axis=1)
             expected = np.empty(6, np.int64)
             for part, rows in ((bids, bidding), (cards, ~bidding)):
                 if rows.any():
                     shown = _in_layout(tables, part.layout_name)
-                    expected[rows] = part.act_batch(*shown, random_bits=words)[rows]
+                    expected[rows] = part.act_batch(*shown, random_bits=random_bits)[rows]
             assert (chosen == expected).all()
 
 
@@ -199,8 +199,10 @@ class Halves(Agent):
 
     kind = "halves"
 
-    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
-        return np.full(len(words), 0.5)
+    def choose(
+        self, observations: Any, action_masks: Any, random_bits: Any, deterministic: bool
+    ) -> Any:
+        return np.full(len(random_bits), 0.5)
 
 
 def test_answers_that_are_no_actions_are_refused() -> None:
@@ -249,10 +251,10 @@ def test_a_part_that_cannot_explain_itself_is_named() -> None:
     agent = ohhell_agents.make("parts:bids=random,cards=heuristic", 1)
     agent.begin(RULES)
     told = agent.explain(view(game), random_bits=5)  # type: ignore[attr-defined]
-    words = np.array([5], np.uint64)
+    random_bits = np.array([5], np.uint64)
     seen = view(game)
     chosen = agent.act_batch(
-        seen["observation"][None], seen["action_mask"][None], random_bits=words
+        seen["observation"][None], seen["action_mask"][None], random_bits=random_bits
     )
     assert told.chosen == chosen[0]
     assert "random bids, and cannot say what it thinks" in str(told)

@@ -30,7 +30,7 @@ class Highest(Agent):
     kind = "highest"
 
     def choose(
-        self, observations: Views, action_masks: Views, words: Any, deterministic: bool
+        self, observations: Views, action_masks: Views, random_bits: Any, deterministic: bool
     ) -> NDArray[np.int64]:
         return action_masks.shape[1] - 1 - action_masks[:, ::-1].argmax(axis=1)
 
@@ -41,7 +41,7 @@ class Lowest(Agent):
     kind = "lowest"
 
     def choose(
-        self, observations: Views, action_masks: Views, words: Any, deterministic: bool
+        self, observations: Views, action_masks: Views, random_bits: Any, deterministic: bool
     ) -> NDArray[np.int64]:
         return action_masks.argmax(axis=1)
 
@@ -71,9 +71,9 @@ class RaisesSometimes(Lowest):
     """Raises where it would have to bid nil; otherwise the lowest legal action."""
 
     def choose(
-        self, observations: Views, action_masks: Views, words: Any, deterministic: bool
+        self, observations: Views, action_masks: Views, random_bits: Any, deterministic: bool
     ) -> NDArray[np.int64]:
-        chosen = super().choose(observations, action_masks, words, deterministic)
+        chosen = super().choose(observations, action_masks, random_bits, deterministic)
         if (chosen == 60).any():
             raise ValueError("never nil")
         return chosen

@@ -203,7 +203,9 @@ class ByTable(Agent):
         super().__init__(0)
         self._bid = bid
 
-    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
+    def choose(
+        self, observations: Any, action_masks: Any, random_bits: Any, deterministic: bool
+    ) -> Any:
         from ohhell_env.observation import decode
 
         assert self.rules is not None

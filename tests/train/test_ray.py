@@ -288,7 +288,9 @@ class NotThere(Agent):
             raise OhHellError("this player stays at home")
         super().begin(rules, seat)
 
-    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
+    def choose(
+        self, observations: Any, action_masks: Any, random_bits: Any, deterministic: bool
+    ) -> Any:
         return action_masks.argmax(axis=1)
 
 
@@ -308,13 +310,15 @@ class Dies(Lowest):
         super().__init__(seed=0)
         self.home, self.folder, self.times = os.getpid(), folder, times
 
-    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
+    def choose(
+        self, observations: Any, action_masks: Any, random_bits: Any, deterministic: bool
+    ) -> Any:
         if os.getpid() != self.home:
             for time_ in range(self.times):
                 with contextlib.suppress(FileExistsError):
                     (self.folder / f"death{time_}").touch(exist_ok=False)
                     os._exit(7)
-        return super().choose(observations, action_masks, words, deterministic)
+        return super().choose(observations, action_masks, random_bits, deterministic)
 
 
 @pytest.mark.slow
@@ -353,7 +357,9 @@ def test_a_unit_that_kills_every_worker_is_one_line_and_what_was_stored_stays(
 class Cancels(Lowest):
     """Raises what is no ``Exception``."""
 
-    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
+    def choose(
+        self, observations: Any, action_masks: Any, random_bits: Any, deterministic: bool
+    ) -> Any:
         raise asyncio.CancelledError("enough")
 
 
@@ -374,7 +380,7 @@ from ohhell_agents import Agent
 from ohhell_train.tournament import run_tournament
 
 class Mine(Agent):
-    def choose(self, observations, action_masks, words, deterministic):
+    def choose(self, observations, action_masks, random_bits, deterministic):
         return action_masks.argmax(axis=1)
 
 if __name__ == "__main__":
@@ -455,14 +461,16 @@ class Marks(Lowest):
         super().__init__(seed=0)
         self.home, self.folder = os.getpid(), folder
 
-    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
+    def choose(
+        self, observations: Any, action_masks: Any, random_bits: Any, deterministic: bool
+    ) -> Any:
         if os.getpid() != self.home:
             ray = importlib.import_module("ray")
             node = ray.get_runtime_context().get_node_id()
             here = importlib.import_module(PACKAGES[0].__name__).__file__
             (self.folder / f"node-{node}").write_text(str(Path(str(here)).parent), encoding="utf-8")
             time.sleep(0.02)
-        return super().choose(observations, action_masks, words, deterministic)
+        return super().choose(observations, action_masks, random_bits, deterministic)
 
 
 def marked(folder: Path) -> dict[str, Path]:

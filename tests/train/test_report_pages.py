@@ -368,7 +368,9 @@ class Moody(Agent):
         super().__init__(seed=0)
         self.asked = 0
 
-    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
+    def choose(
+        self, observations: Any, action_masks: Any, random_bits: Any, deterministic: bool
+    ) -> Any:
         self.asked += 1
         if self.asked < 200:
             return action_masks.shape[1] - 1 - action_masks[:, ::-1].argmax(axis=1)

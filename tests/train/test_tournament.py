@@ -71,12 +71,14 @@ def test_bidding_all_beats_nil_by_the_hand_size_where_the_bid_is_paid(hand_size:
 class AllAsDealer(Highest):
     """Bids all as dealer, nil in every other seat."""
 
-    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
+    def choose(
+        self, observations: Any, action_masks: Any, random_bits: Any, deterministic: bool
+    ) -> Any:
         from ohhell_env.observation import layout_of
 
         assert self.rules is not None
         deals = observations[:, layout_of(self.rules).slices()["dealer"].start] == 1
-        high = super().choose(observations, action_masks, words, deterministic)
+        high = super().choose(observations, action_masks, random_bits, deterministic)
         return np.where(deals, high, action_masks.argmax(axis=1))
 
 

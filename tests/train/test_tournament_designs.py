@@ -274,10 +274,12 @@ def test_equal_deterministic_players_differ_by_exactly_nothing(
 class AllAsDealer(Highest):
     """Bids all as dealer, nil in every other seat."""
 
-    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
+    def choose(
+        self, observations: Any, action_masks: Any, random_bits: Any, deterministic: bool
+    ) -> Any:
         assert self.rules is not None
         deals = observations[:, layout_of(self.rules).slices()["dealer"].start] == 1
-        high = super().choose(observations, action_masks, words, deterministic)
+        high = super().choose(observations, action_masks, random_bits, deterministic)
         return np.where(deals, high, action_masks.argmax(axis=1))
 
 

@@ -139,10 +139,12 @@ class Dies(Lowest):
         super().__init__(seed=0)
         self.home = home
 
-    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
+    def choose(
+        self, observations: Any, action_masks: Any, random_bits: Any, deterministic: bool
+    ) -> Any:
         if os.getpid() != self.home:
             os._exit(7)
-        return super().choose(observations, action_masks, words, deterministic)
+        return super().choose(observations, action_masks, random_bits, deterministic)
 
 
 def test_a_dying_worker_is_one_line_and_what_was_stored_stays(
@@ -168,7 +170,9 @@ class Ends(Lowest):
         super().__init__(seed=0)
         self.home, self.how = home, how
 
-    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
+    def choose(
+        self, observations: Any, action_masks: Any, random_bits: Any, deterministic: bool
+    ) -> Any:
         if os.getpid() != self.home:
             match self.how:
                 case "silently":
@@ -177,7 +181,7 @@ class Ends(Lowest):
                     os.kill(os.getpid(), signal.SIGKILL)
                 case "crash":
                     faulthandler._sigsegv()  # type: ignore[attr-defined]
-        return super().choose(observations, action_masks, words, deterministic)
+        return super().choose(observations, action_masks, random_bits, deterministic)
 
 
 @unix_only
@@ -201,7 +205,9 @@ class Raises(Lowest):
         super().__init__(seed=0)
         self.home, self.error = home, error
 
-    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
+    def choose(
+        self, observations: Any, action_masks: Any, random_bits: Any, deterministic: bool
+    ) -> Any:
         raise self.error
 
 
@@ -267,7 +273,9 @@ class NotThere(Agent):
     def begin(self, rules: Any, seat: int | None = None) -> None:
         raise OhHellError("this player stays at home")
 
-    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
+    def choose(
+        self, observations: Any, action_masks: Any, random_bits: Any, deterministic: bool
+    ) -> Any:
         return action_masks.argmax(axis=1)
 
 

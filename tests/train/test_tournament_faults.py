@@ -250,10 +250,12 @@ class Spy(AskedHeuristic):
         super().__init__(seed=1)
         self.seen: Counter[tuple[bytes, bytes]] = Counter()
 
-    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
+    def choose(
+        self, observations: Any, action_masks: Any, random_bits: Any, deterministic: bool
+    ) -> Any:
         for view, mask in zip(observations, action_masks, strict=True):
             self.seen[view.tobytes(), mask.tobytes()] += 1
-        return super().choose(observations, action_masks, words, deterministic)
+        return super().choose(observations, action_masks, random_bits, deterministic)
 
 
 def shown_by_the_env(rules: Rules, record: dict[str, Any], seed: int) -> list[Any]:
@@ -352,7 +354,7 @@ def test_an_asked_player_of_another_layout_is_shown_that_layout() -> None:
             return "universal"
 
         def choose(
-            self, observations: Any, action_masks: Any, words: Any, deterministic: bool
+            self, observations: Any, action_masks: Any, random_bits: Any, deterministic: bool
         ) -> Any:
             lengths.add((observations.shape[1], action_masks.shape[1]))
             return action_masks.argmax(axis=1)

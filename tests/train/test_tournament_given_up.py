@@ -38,12 +38,14 @@ class Fails(Lowest):
         super().__init__(seed=0)
         self.one_in = one_in
 
-    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
+    def choose(
+        self, observations: Any, action_masks: Any, random_bits: Any, deterministic: bool
+    ) -> Any:
         if len(observations) == 1:
             self.asked += 1
         if any(int(row.astype(int).sum()) % self.one_in == 0 for row in observations):
             raise RuntimeError("no idea")
-        return super().choose(observations, action_masks, words, deterministic)
+        return super().choose(observations, action_masks, random_bits, deterministic)
 
 
 def entrants(*more: Any) -> list[Any]:
@@ -107,9 +109,11 @@ def test_units_of_a_few_decisions_are_no_way_around(unit: int) -> None:
 class FailsFirst(Fails):
     """Is disqualified in the first unit, and fails now and then later."""
 
-    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
+    def choose(
+        self, observations: Any, action_masks: Any, random_bits: Any, deterministic: bool
+    ) -> Any:
         self.one_in = 1 if self.asked < limits.FAULT_LIMIT else 40
-        return super().choose(observations, action_masks, words, deterministic)
+        return super().choose(observations, action_masks, random_bits, deterministic)
 
 
 def test_who_finds_its_feet_is_not_given_up() -> None:

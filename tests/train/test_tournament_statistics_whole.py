@@ -49,9 +49,11 @@ class Bids(Lowest):
         super().__init__(seed=0)
         self.often = often
 
-    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
-        low = super().choose(observations, action_masks, words, deterministic)
-        one = words.astype(np.float64) / 2.0**64 < self.often
+    def choose(
+        self, observations: Any, action_masks: Any, random_bits: Any, deterministic: bool
+    ) -> Any:
+        low = super().choose(observations, action_masks, random_bits, deterministic)
+        one = random_bits.astype(np.float64) / 2.0**64 < self.often
         return np.where((low == BID_BASE) & one, BID_BASE + 1, low)
 
 
@@ -62,11 +64,13 @@ class Mixture(AskedHeuristic):
         super().__init__(seed=0)
         self.chance = chance
 
-    def choose(self, observations: Any, action_masks: Any, words: Any, deterministic: bool) -> Any:
-        sure = super().choose(observations, action_masks, words, deterministic)
-        wild = words.astype(np.float64) / 2.0**64 < self.chance
+    def choose(
+        self, observations: Any, action_masks: Any, random_bits: Any, deterministic: bool
+    ) -> Any:
+        sure = super().choose(observations, action_masks, random_bits, deterministic)
+        wild = random_bits.astype(np.float64) / 2.0**64 < self.chance
         legal = (action_masks != 0).cumsum(axis=1)
-        drawn = (words % np.uint64(2**32)).astype(np.int64) % legal[:, -1]  # its low bits
+        drawn = (random_bits % np.uint64(2**32)).astype(np.int64) % legal[:, -1]  # its low bits
         return np.where(wild, (legal == drawn[:, None] + 1).argmax(axis=1), sure)
 
 

@@ -202,10 +202,10 @@ def _blind_leader(row, rules, seat, bid):
     if rules.highest_bidder_leads:
         for distance in range(rules.players):
             other = (eldest + distance) % rules.players
-            made = bid if other == seat else 0
+            known_bid = bid if other == seat else 0
             if other != seat and bid_known(row, rules, other, seat):
-                made = np.int64(row.bids[other])
-            if made > 0:
+                known_bid = np.int64(row.bids[other])
+            if known_bid > 0:
                 return other
     return eldest
 

@@ -83,8 +83,8 @@ def write_card_situation(sight, row, rules, price, points, totals, inputs):
     """
     slots = CARD_SITUATION_SLOTS
     seat, left, players = sight.seat, sight.left, sight.players
-    won, bid_made = np.int64(row.tricks_won[seat]), np.int64(row.bids[seat])
-    wants, size = bid_made - won, np.int64(row.hand_size)
+    won, bid = np.int64(row.tricks_won[seat]), np.int64(row.bids[seat])
+    wants, size = bid - won, np.int64(row.hand_size)
     inputs[slots.inverse_others] = 1.0 / (players - 1)
     inputs[slots.players] = (players - 4) / 4
     inputs[slots.cards_left] = left / 8
@@ -102,7 +102,7 @@ def write_card_situation(sight, row, rules, price, points, totals, inputs):
     inputs[slots.demand_share] = _within((sight.wanted + max(wants, 0)) / left - 1.0, 2.0)
     inputs[slots.demand] = _within((sight.wanted + max(wants, 0) - left) / 2, 2.0)
     inputs[slots.others_want] = sight.wanted / left
-    inputs[slots.bid_share] = bid_made / size
+    inputs[slots.bid_share] = bid / size
     inputs[slots.no_trump] = _truth(sight.trump == NO_TRUMP)
     own = 0 if sight.trump == NO_TRUMP else count(sight.hand & suit_mask(sight.trump))
     out = 0 if sight.trump == NO_TRUMP else count(sight.unseen & suit_mask(sight.trump))
@@ -119,23 +119,23 @@ def write_card_situation(sight, row, rules, price, points, totals, inputs):
     inputs[slots.surplus_if_won] = _within(totals[1] + 1.0 - wants, 3.0) / 2
     inputs[slots.void_duty] = _truth(rules.void != 0)
     inputs[slots.head_duty] = _truth(rules.head != 0)
-    _write_scoring(points, won, bid_made, left, price, inputs)
+    _write_scoring(points, won, bid, left, price, inputs)
     _write_trick(sight, row, inputs)
 
 
 @inline
-def _write_scoring(points, won, bid_made, left, price, inputs):
+def _write_scoring(points, won, bid, left, price, inputs):
     """Writes the value of one trick more or less, in prices, by tricks still to win."""
     slots = CARD_SITUATION_SLOTS
     most = won + left
     inputs[slots.next_trick_points] = _within((points[won + 1] - points[won]) / price, 3.0)
     inputs[slots.last_trick_points] = _within((points[most] - points[most - 1]) / price, 3.0)
     inputs[slots.all_tricks_points] = _within((points[most] - points[won]) / price, 5.0) / 2
-    below, over = max(bid_made - 1, 0), min(bid_made + 1, most)
-    inputs[slots.one_fewer_costs] = _within((points[bid_made] - points[below]) / price, 3.0)
-    inputs[slots.one_more_costs] = _within((points[bid_made] - points[over]) / price, 3.0)
-    inputs[slots.bid_reachable] = _truth(won <= bid_made <= most)
-    inputs[slots.bid_nil] = _truth(bid_made == 0)
+    below, over = max(bid - 1, 0), min(bid + 1, most)
+    inputs[slots.one_fewer_costs] = _within((points[bid] - points[below]) / price, 3.0)
+    inputs[slots.one_more_costs] = _within((points[bid] - points[over]) / price, 3.0)
+    inputs[slots.bid_reachable] = _truth(won <= bid <= most)
+    inputs[slots.bid_nil] = _truth(bid == 0)
 
 
 @inline
@@ -309,14 +309,14 @@ def write_bid_situation(sight, row, rules, price, expected, variance, inputs):
 
 
 @inner
-def write_bid_choice(sight, row, rules, bid_made, estimates, inputs):
+def write_bid_choice(sight, row, rules, bid, estimates, inputs):
     """Writes the features that distinguish one bid from the others.
 
     Args:
         sight: What the seat sees.
         row: A table in the bidding.
         rules: Its rules record.
-        bid_made: The bid.
+        bid: The bid.
         estimates: Its expected value in prices, less that of the best bid; the probabilities of
             making it and of winning fewer; the expected tricks.
         inputs: float32 (BID_CHOICE,), written in place.
@@ -334,14 +334,14 @@ def write_bid_choice(sight, row, rules, bid_made, estimates, inputs):
     inputs[slots.made] = made
     inputs[slots.fewer] = fewer
     inputs[slots.more] = 1.0 - made - fewer
-    inputs[slots.bid_share] = bid_made / size
-    inputs[slots.bid] = bid_made / 3
-    inputs[slots.surplus] = _within(bid_made - expected, 3.0)
-    inputs[slots.nil] = _truth(bid_made == 0)
-    inputs[slots.one] = _truth(bid_made == 1)
-    inputs[slots.all] = _truth(bid_made == size)
-    demand = total + bid_made + open_seats * size / players - size
+    inputs[slots.bid_share] = bid / size
+    inputs[slots.bid] = bid / 3
+    inputs[slots.surplus] = _within(bid - expected, 3.0)
+    inputs[slots.nil] = _truth(bid == 0)
+    inputs[slots.one] = _truth(bid == 1)
+    inputs[slots.all] = _truth(bid == size)
+    demand = total + bid + open_seats * size / players - size
     inputs[slots.demand] = _within(demand / 2, 2.0)
-    inputs[slots.overbid] = _truth(open_seats == 0 and total + bid_made > size)
-    inputs[slots.underbid] = _truth(open_seats == 0 and total + bid_made < size)
+    inputs[slots.overbid] = _truth(open_seats == 0 and total + bid > size)
+    inputs[slots.underbid] = _truth(open_seats == 0 and total + bid < size)
     inputs[slots.demand_share] = _within(demand / size, 2.0)

@@ -88,8 +88,8 @@ def _play(
         asked[:] = tables.rotation[:, np.newaxis] == np.arange(seats)
     found = tables.bids_of(asked)
     if with_forecasts:
-        words = np.where(asked, one.word, (field or one).word)
-        bidding = BidPositions(deals, tables.dealt, tables.bids, asked, tables.keys(words))
+        names = np.where(asked, one.name_number, (field or one).name_number)
+        bidding = BidPositions(deals, tables.dealt, tables.bids, asked, tables.keys(names))
         for name, values in forecasts_of(one, bidding).items():
             found[name] = values
     return found
@@ -122,11 +122,11 @@ class _Played:
 
         self.bids, self.tricks, self.scores = map(by_seat, ("bids", "tricks", "scores"))
 
-    def keys(self, words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    def keys(self, names: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Returns the random keys of the seats with which the tables were played."""
-        keys = np.empty(words.shape, np.uint64)
+        keys = np.empty(names.shape, np.uint64)
         numbers = self.number.astype(np.uint64), self.rotation.astype(np.uint64)
-        make_keys(np.uint64(self.deals.seed), words, *numbers, keys)
+        make_keys(np.uint64(self.deals.seed), names, *numbers, keys)
         return keys
 
     def bids_of(self, asked: NDArray[np.bool_]) -> Rows:

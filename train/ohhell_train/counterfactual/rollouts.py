@@ -59,7 +59,7 @@ def played_out(row, rules, models, players, chooser, action, relative):
         row: A table in the bidding or in play; it is changed.
         rules: Its rules record.
         models: ``MODELS`` rows.
-        players: int8 (seats,), the player that continues in each seat: a number of
+        players: int16 (seats,), the player that continues in each seat: a number of
             ``value/players.py``.
         chooser: Record with a random stream, for random players.
         action: The first action.
@@ -85,7 +85,7 @@ def label_all(tables, rules, models, chooser, settings, cards, bids):
     Stops early if another deal's decisions may not fit.
 
     Args:
-        tables: ``GAME`` rows (N,), each dealt, of single deals; one ``GAME`` row of scratch; int8
+        tables: ``GAME`` rows (N,), each dealt, of single deals; one ``GAME`` row of scratch; int16
             (N, seats), the player of each seat.
         rules: ``RULES`` row.
         models: ``MODELS`` rows.

@@ -64,7 +64,9 @@ def _chance(seed: int, *numbers: int) -> np.random.Generator:
     return np.random.default_rng([seed, 0xD157, *numbers])
 
 
-def _asked(player: Entrant, tables: BatchedOhHell, rows: Ints, words: NDArray[np.uint64]) -> Ints:
+def _asked(
+    player: Entrant, tables: BatchedOhHell, rows: Ints, random_bits: NDArray[np.uint64]
+) -> Ints:
     """Returns a player's choices at some of the tables.
 
     Raises:
@@ -72,7 +74,7 @@ def _asked(player: Entrant, tables: BatchedOhHell, rows: Ints, words: NDArray[np
             nothing.
     """
     seats = tables.seats[rows].astype(np.int8)
-    chosen = player.ask(tables.observations[rows], tables.action_masks[rows], words, seats)
+    chosen = player.ask(tables.observations[rows], tables.action_masks[rows], random_bits, seats)
     if player.faults:
         raise RulesError(
             f"{shown(player.name)} cannot play at these tables ({tables.layout.name!r} layout "
@@ -111,8 +113,8 @@ def play_part(
         turn = sitting[every, tables.seats]
         for place in np.unique(turn[choice]).tolist():
             rows = np.flatnonzero(choice & (turn == place))
-            words = random.integers(2**64, size=len(rows), dtype=np.uint64)
-            actions[rows] = _asked(players[place], tables, rows, words)
+            random_bits = random.integers(2**64, size=len(rows), dtype=np.uint64)
+            actions[rows] = _asked(players[place], tables, rows, random_bits)
             if place == _TEACHER:
                 notes.append(_noted(tables, rows, actions[rows]))
                 noted.append((rows, tables.seats[rows].copy()))

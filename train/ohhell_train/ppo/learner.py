@@ -116,8 +116,8 @@ class SelfPlayPPO(MaskablePPO):
             answer.numpy()
             for answer in self.policy.weigh(torch.from_numpy(observations), torch.from_numpy(masks))
         )
-        words = self.tables.random.integers(2**64, size=len(masks), dtype=np.uint64)
-        actions = choose(torch.from_numpy(log_probs), words)
+        random_bits = self.tables.random.integers(2**64, size=len(masks), dtype=np.uint64)
+        actions = choose(torch.from_numpy(log_probs), random_bits)
         rows = np.arange(len(actions))
         taken = log_probs[rows, actions]
         # Finite weights can be so large that their products are infinite, or that a legal action

@@ -14,11 +14,11 @@ from torch import Tensor
 from ohhell_agents.nn.features import Inputs
 from ohhell_agents.nn.network import Network
 from ohhell_train.ppo.config import PpoConfig
-from ohhell_train.ppo.mixed_tables import MixedTables
+from ohhell_train.ppo.table_groups import TableGroups
 from ohhell_train.ppo.oracle_critic import OracleCritic, silence
 from ohhell_train.ppo.rollout import LapTables
 
-Tables = LapTables | MixedTables
+Tables = LapTables | TableGroups
 
 
 class TablePolicy(MaskableActorCriticPolicy):

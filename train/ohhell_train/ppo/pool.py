@@ -89,7 +89,7 @@ class Pool:
         slot: int,
         observations: NDArray[np.int8],
         masks: NDArray[np.int8],
-        words: NDArray[np.uint64],
+        random_bits: NDArray[np.uint64],
         rules: Rules,
     ) -> NDArray[np.int64]:
         """Returns the actions of a past self, sampled from its probabilities.
@@ -98,7 +98,7 @@ class Pool:
             slot: The slot of the past self.
             observations: int8 (B, L).
             masks: int8 (B, A).
-            words: uint64 (B,), the random bits of each decision.
+            random_bits: uint64 (B,), the random bits of each decision.
             rules: The rules of the tables.
 
         Returns:
@@ -108,7 +108,7 @@ class Pool:
             log_probs = self.networks[slot].log_probs(
                 torch.from_numpy(observations), torch.from_numpy(masks), rules
             )
-        return choose(log_probs, words)
+        return choose(log_probs, random_bits)
 
     def note(self, slot: int, results: NDArray[np.float64]) -> None:
         """Records deals (d,) against a past self: 1 = the learner did better, 0 = worse, or 0.5."""

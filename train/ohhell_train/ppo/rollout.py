@@ -244,13 +244,13 @@ class LapTables:
 
     def _ask(self, place: int, asked: NDArray[np.int64]) -> NDArray[np.int64]:
         """Returns the actions of one of the other players at some tables."""
-        words = self.random.integers(2**64, size=len(asked), dtype=np.uint64)
+        random_bits = self.random.integers(2**64, size=len(asked), dtype=np.uint64)
         past = place - len(self._actors)
         if past >= 0:
             assert self.opponents.pool is not None, "past selves come from the pool"
             views, masks = self.tables.observations[asked], self.tables.action_masks[asked]
-            return self.opponents.pool.ask(past, views, masks, words, self.rules)
-        return self._actors[place].ask(self.tables.games, self._compiled, asked, words)
+            return self.opponents.pool.ask(past, views, masks, random_bits, self.rules)
+        return self._actors[place].ask(self.tables.games, self._compiled, asked, random_bits)
 
     def _tell_pool(self, ended: Bools) -> None:
         """Reports to the pool how the learner did against past selves in the deals that ended."""

@@ -17,7 +17,7 @@ from ohhell_train.evaluate import Difference, check_fields
 from ohhell_train.ppo.config import PpoConfig
 from ohhell_train.ppo.folder import CHECKPOINTS, PpoRun
 from ohhell_train.ppo.learner import SelfPlayPPO
-from ohhell_train.ppo.mixed_tables import MixedTables
+from ohhell_train.ppo.table_groups import TableGroups
 from ohhell_train.ppo.pool import Pool
 from ohhell_train.ppo.rollout import LapTables, TableOpponents
 from ohhell_train.runs.metrics import METRICS, Row, add_metrics, cut_metrics, measured_columns
@@ -205,7 +205,7 @@ def _check_size(config: PpoConfig) -> None:
         )
 
 
-def make_tables(config: PpoConfig, number: int | None = None) -> MixedTables:
+def make_tables(config: PpoConfig, number: int | None = None) -> TableGroups:
     """Returns the tables of a run, or a smaller number of them.
 
     Raises:
@@ -227,7 +227,7 @@ def make_tables(config: PpoConfig, number: int | None = None) -> MixedTables:
         )
         for place, (rules, hand_size) in enumerate(kinds)
     ]
-    return MixedTables(groups)
+    return TableGroups(groups)
 
 
 def _share(tables: int, groups: int, place: int) -> int:

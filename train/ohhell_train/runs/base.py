@@ -27,7 +27,7 @@ from ohhell_train.settings import RunSettings
 CONFIG, VERSIONS, LOCK, START = "config.yaml", "versions.json", ".lock", "start"
 PLAYERS = "players.json"
 LEFT_OVER = re.compile(r"\.(?P<name>best|last|start|[0-9]+)\.(?P<kind>old|new)-[0-9]+$")
-"""Folders left next to a player while it is replaced; see ``ohhell_agents.folders``."""
+"""Folders left next to a player while ``ohhell_agents.checkpoint_io.replacing`` replaces it."""
 _LIBRARIES = ("numpy", "numba", "torch", "stable-baselines3", "sb3-contrib", "safetensors")
 
 

@@ -67,12 +67,12 @@ class Entrant:
     """Whether it is not asked any more because it failed all the time (see ``given_up.py``)."""
     ours: bool = False
     """Whether the tournament created the player and must close it."""
-    word: np.uint64 = field(init=False)
+    name_number: np.uint64 = field(init=False)
     """A number made from the name, for its random streams."""
 
     def __post_init__(self) -> None:
         digest = hashlib.sha256(self.name.encode()).digest()
-        self.word = np.uint64(int.from_bytes(digest[:8], "little"))
+        self.name_number = np.uint64(int.from_bytes(digest[:8], "little"))
 
     @classmethod
     def of(cls, name: str, player: Any, ours: bool = False) -> Self:
@@ -128,7 +128,7 @@ class Entrant:
         self,
         views: NDArray[np.int8],
         masks: NDArray[np.int8],
-        words: NDArray[np.uint64],
+        random_bits: NDArray[np.uint64],
         seats: NDArray[np.int8] | None = None,
     ) -> Actions:
         """Returns a legal action for every row, whatever the player does.
@@ -136,7 +136,7 @@ class Entrant:
         Args:
             views: int8 (B, L).
             masks: int8 (B, A).
-            words: uint64 (B,), random bits for each decision.
+            random_bits: uint64 (B,), random bits for each decision.
             seats: (B,), the seats that decide, for players that need to know them.
         """
         size = 1 if self.asker.one_by_one else BATCH
@@ -150,8 +150,10 @@ class Entrant:
                 with asking(self.name):
                     if seats is not None and self.asker.needs_seat:
                         self._sit(int(seats[start]))
-                    actions[part] = self._ask_batch(views[part], masks[part], words[part], size)
-            actions[part] = self._replace_illegal(actions[part], masks[part], words[part])
+                    actions[part] = self._ask_batch(
+                        views[part], masks[part], random_bits[part], size
+                    )
+            actions[part] = self._replace_illegal(actions[part], masks[part], random_bits[part])
             if part.stop is None:
                 break
         self.seconds += time.perf_counter() - started
@@ -174,21 +176,21 @@ class Entrant:
         self,
         views: NDArray[np.int8],
         masks: NDArray[np.int8],
-        words: NDArray[np.uint64],
+        random_bits: NDArray[np.uint64],
         full: int,
     ) -> Actions:
         try:
-            return self.asker.padded_answers(views, masks, words, full)
+            return self.asker.padded_answers(views, masks, random_bits, full)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
             if full > 1:
-                return self._ask_each(views, masks, words)
+                return self._ask_each(views, masks, random_bits)
             self._note(error)
             return np.full(1, -1, np.int64)
 
     def _ask_each(
-        self, views: NDArray[np.int8], masks: NDArray[np.int8], words: NDArray[np.uint64]
+        self, views: NDArray[np.int8], masks: NDArray[np.int8], random_bits: NDArray[np.uint64]
     ) -> Actions:
         """Asks one question at a time, until there are too many faults."""
         actions, left = np.full(len(views), -1, np.int64), FAULT_LIMIT - self.faults
@@ -196,12 +198,12 @@ class Entrant:
             if left <= 0:
                 break
             part = slice(row, row + 1)
-            actions[part] = self._ask_batch(views[part], masks[part], words[part], 1)
+            actions[part] = self._ask_batch(views[part], masks[part], random_bits[part], 1)
             left -= actions[row] < 0
         return actions
 
     def _replace_illegal(
-        self, actions: Actions, masks: NDArray[np.int8], words: NDArray[np.uint64]
+        self, actions: Actions, masks: NDArray[np.int8], random_bits: NDArray[np.uint64]
     ) -> Actions:
         wrong = np.flatnonzero(~are_legal(actions, masks))
         if len(wrong):
@@ -210,7 +212,9 @@ class Entrant:
             if not self.given_up:
                 self.first_fault = self.first_fault or first
             substitute = ohhell_agents.RandomAgent(seed=0)
-            actions[wrong] = substitute.choose(masks[wrong], masks[wrong], ~words[wrong], True)
+            actions[wrong] = substitute.choose(
+                masks[wrong], masks[wrong], ~random_bits[wrong], True
+            )
         return actions
 
 

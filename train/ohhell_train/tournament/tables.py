@@ -187,7 +187,7 @@ class _Tables:
         self.games = engine_rows(np.concatenate([dealt.view(np.ndarray)] * seats))
         self.owners = np.concatenate([np.roll(lineups, r, axis=1) for r in range(seats)])
         """(tables, seats): the entrant in each seat."""
-        names = np.array([entrant.word for entrant in entrants], np.uint64)
+        names = np.array([entrant.name_number for entrant in entrants], np.uint64)
         players, self.models = engine_players(entrants)
         self.players = players[self.owners]
         blocks = np.tile(np.arange(first, first + count, dtype=np.uint64), seats)
@@ -235,10 +235,10 @@ def _asked(
     layout, count = deals.layout(entrant.layout_name), len(tables)
     views = new_buffer(count, layout.length)
     masks = new_buffer(count, layout.num_actions)
-    words = np.empty(count, np.uint64)
-    question_all(games, tables, deals.compiled, layout.compiled(), keys, views, masks, words)
+    random_bits = np.empty(count, np.uint64)
+    question_all(games, tables, deals.compiled, layout.compiled(), keys, views, masks, random_bits)
     shown = views[:-MARGIN].reshape(count, -1), masks[:-MARGIN].reshape(count, -1)
-    return entrant.ask(*shown, words, games["seat"][tables])
+    return entrant.ask(*shown, random_bits, games["seat"][tables])
 
 
 def replay_table(

@@ -55,7 +55,7 @@ class TrickModelTrainer(Trainer[TrickModelConfig]):
         """
         torch.manual_seed(self.config.seed)
         self.models = new_models()
-        self.nets = torch.nn.ModuleDict({"later": TrickNet(FUTURE), "now": TrickNet(CURRENT)})
+        self.nets = torch.nn.ModuleDict({"future": TrickNet(FUTURE), "current": TrickNet(CURRENT)})
         self._row: Row = {}
         arrays, self.rows = self.run.state()
         if self.rows:
@@ -67,9 +67,9 @@ class TrickModelTrainer(Trainer[TrickModelConfig]):
             self.clock.start(number_in(last, "seconds"), number_in(last, "cpu_seconds"))
 
     def _put(self) -> None:
-        later, now = self.nets["later"], self.nets["now"]
-        assert isinstance(later, TrickNet) and isinstance(now, TrickNet)
-        put_weights(later, now, self.models)
+        future, current = self.nets["future"], self.nets["current"]
+        assert isinstance(future, TrickNet) and isinstance(current, TrickNet)
+        put_weights(future, current, self.models)
 
     @property
     def done(self) -> int:
@@ -86,16 +86,18 @@ class TrickModelTrainer(Trainer[TrickModelConfig]):
         self.show("playing", number, config.rounds + 1)
         noise = NOISE if number else RANDOM
         seed = config.seed * 1000 + number
-        later, later_won, now, now_won = play_and_note(self.models, config.cards, seed, noise)
+        future, future_won, current, current_won = play_and_note(
+            self.models, config.cards, seed, noise
+        )
         self.show("fitting", number + 0.5, config.rounds + 1)
-        later_loss = fit_trick_net(self.nets["later"], later, later_won, config.fit)
-        now_loss = fit_trick_net(self.nets["now"], now, now_won, config.fit)
+        future_loss = fit_trick_net(self.nets["future"], future, future_won, config.fit)
+        current_loss = fit_trick_net(self.nets["current"], current, current_won, config.fit)
         self._put()
         self._row = {
-            "cards": len(later),
-            "leading_cards": len(now),
-            "later_loss": round(later_loss, 5),
-            "now_loss": round(now_loss, 5),
+            "cards": len(future),
+            "winning_cards": len(current),
+            "future_loss": round(future_loss, 5),
+            "current_loss": round(current_loss, 5),
         }
         return True
 

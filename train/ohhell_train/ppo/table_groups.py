@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ohhell_train.ppo.rollout import LAP_FIELDS, Lap, LapTables, Policy
 
 
-class MixedTables:
+class TableGroups:
     """Groups of tables as one: the columns of one group follow those of the group before.
 
     A lap is one decision of every seat, for any number of players, so the groups stay in step.
