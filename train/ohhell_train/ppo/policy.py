@@ -14,9 +14,9 @@ from torch import Tensor
 from ohhell_agents.nn.features import Inputs
 from ohhell_agents.nn.network import Network
 from ohhell_train.ppo.config import PpoConfig
-from ohhell_train.ppo.table_groups import TableGroups
 from ohhell_train.ppo.oracle_critic import OracleCritic, silence
 from ohhell_train.ppo.rollout import LapTables
+from ohhell_train.ppo.table_groups import TableGroups
 
 Tables = LapTables | TableGroups
 

@@ -17,9 +17,9 @@ from ohhell_train.evaluate import Difference, check_fields
 from ohhell_train.ppo.config import PpoConfig
 from ohhell_train.ppo.folder import CHECKPOINTS, PpoRun
 from ohhell_train.ppo.learner import SelfPlayPPO
-from ohhell_train.ppo.table_groups import TableGroups
 from ohhell_train.ppo.pool import Pool
 from ohhell_train.ppo.rollout import LapTables, TableOpponents
+from ohhell_train.ppo.table_groups import TableGroups
 from ohhell_train.runs.metrics import METRICS, Row, add_metrics, cut_metrics, measured_columns
 from ohhell_train.runs.network import checkpoint_in, start_network
 from ohhell_train.runs.trainer import Trainer
