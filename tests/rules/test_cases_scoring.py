@@ -170,7 +170,7 @@ def test_custom_table():
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ([[[1, 2], [3, 4]]], r"scoring\.table has 1 hand sizes, the schedule needs 1 to 2"),
+        ([[[1, 2], [3, 4]]], r"scoring\.table has 1 hand sizes; the schedule needs 1 to 2"),
         ([[[1, 2], [3, 4]], [[1, 2], [3, 4]]], r"scoring\.table\[1\].*3 bids by 3"),
     ],
 )

@@ -250,7 +250,7 @@ def test_a_player_with_act_alone_takes_part() -> None:
         (["random", "random"], "two entrants are called 'random'; .* second=random"),
         (["a|b=random", "random"], "unknown player"),
         ([("a|b", Lowest()), "random"], "without '|'"),
-        (["random", 7], r"entrants\.1: a player must be SPEC, .*; got 7"),
+        (["random", 7], r"entrants\.1: a player must be SPEC, .*, got 7"),
         (["random", ("x", 7)], "has neither act_batch"),
     ],
 )

@@ -168,7 +168,7 @@ def test_a_challenge_stops_when_every_field_is_settled() -> None:
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"challenger": "heuristc"}, "is none of the entrants; did you mean 'heuristic'"),
+        ({"challenger": "heuristc"}, "is not an entrant; did you mean 'heuristic'"),
         ({"challenger": "heuristic", "design": "mixed"}, "needs the design 'field', got 'mixed'"),
     ],
 )

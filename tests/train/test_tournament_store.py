@@ -258,7 +258,7 @@ def test_a_file_that_is_no_store(tmp_path: Path) -> None:
 
 def test_a_pipe_is_no_store(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "t.sqlite")
-    with pytest.raises(OhHellError, match="must be a regular file; begin anew with --fresh"):
+    with pytest.raises(OhHellError, match="must be a regular file; start again with --fresh"):
         play(tmp_path / "t.sqlite")
 
 
@@ -317,7 +317,7 @@ def test_the_sums_in_sql(finished: Path) -> None:
         SELECT a.name, b.name, SUM(points - others) / SUM(tables), 1.0 * SUM(made) / SUM(deals)
         FROM sums JOIN units ON units.id = unit
         JOIN entrants a ON a.id = one JOIN entrants b ON b.id = field
-        GROUP BY one, field"""
+        GROUP BY challenger, field"""
     with sqlite3.connect(finished) as connection:
         rows = connection.execute(query).fetchall()
     connection.close()
