@@ -96,7 +96,7 @@ def test_json_holds_the_settings(capsys: Output) -> None:
         (["rules", "oh_hell", "--set", "=3"], "'=3': write key=value"),
         (["rules", "oh_hell", "--set", "bidding.hok=none"], "did you mean 'hook'?"),
         (["rules", "oh_hell", "--set", "bidding.hook=nobody"], "bidding.hook: got 'nobody'"),
-        (["rules", "oh_hell", "--set", "bidding.hook=[none"], "is not a value in YAML"),
+        (["rules", "oh_hell", "--set", "bidding.hook=[none"], "not a YAML value"),
         (["rules", "oh_hell", "--set", "bidding.order=simultaneous"], "there is no last bidder"),
         (["rules", "nowhere.yaml"], "cannot read rules from 'nowhere.yaml'"),
         (["rules", "oh_hell", "--yaml", "--json"], "choose one"),
