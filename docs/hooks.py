@@ -33,16 +33,17 @@ INCLUDED = {
     "notebooks/index.md": "notebooks/README.md",
 }
 """Pages of the site whose text has its home outside of this folder."""
-TOLD_BY = {"CONTRIBUTING.md": "extending.md"}
+TOLD_BY = {"README.md": "index.md", "CONTRIBUTING.md": "extending.md"}
 """Files that have no page of their own, by the page with their content."""
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 SETUP = "# Installs the project"
 """The beginning of the cell that a notebook needs on a hosted server; its page goes without."""
-BOOSTS = {"api/": 0.001, "changelog.md": 0.1}
+BOOSTS = {"api/": 0.02, "notebooks/": 0.05, "changelog.md": 0.02, "rules.md": 5.0}
 """What a hit counts in the search, by the beginning of the page's place; elsewhere 1.
 
 Two entries in three are members of classes, and their one-word titles would otherwise come first.
+So would a notebook about the hook. The words of the card table belong to the rules.
 """
 NO_SEARCH = (
     '<p class="opened-as-file" hidden>Search needs a server: run <code>make docs-serve</code> and '
@@ -172,7 +173,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """
     _links.page = page.file.src_uri
     if page.is_homepage:
-        page.meta["hide"] = ["navigation"]
+        page.meta["hide"] = ["navigation", "toc"]
     for place, boost in BOOSTS.items():
         if page.file.src_uri.startswith(place):
             page.meta["search"] = {"boost": boost}

@@ -259,6 +259,10 @@ return [...document.querySelectorAll('.md-typeset pre > code')]
 GUIDES = {
     "simultaneous bids": "rules.html",
     "nil": "rules.html",
+    "hook": "rules.html",
+    "dealer": "rules.html",
+    "turned card": "rules.html",
+    "checkpoint": "training.html",
     "scoring": "rules.html",
     "trump": "rules.html",
     "action mask": "environment.html",
@@ -312,6 +316,7 @@ def test_search_finds_guides_before_the_reference(site: Path, tmp_path: Path) ->
             pages = list(dict.fromkeys(found))[:3]
             assert guide in pages and not any("api/" in page for page in pages), (words, pages)
             assert found.index(guide) < 8, "on the first screen"
+            assert not pages[0].startswith("notebooks/"), (words, pages)
         browser.get(f"{address}/index.html")
         assert any("/rules.html" in link for link in search(browser, "romanian whist"))
         browser.get(f"{address}/index.html")

@@ -103,8 +103,8 @@ def test_training_and_the_tournament_print_what_the_pages_show(
         assert without_numbers(line) in printed
     with MY_PLAYER(monkeypatch, {}):
         tournament = command_lines(text_of("docs/tutorial/6-tournament.md"))[0]
-        assert tournament[:3] == ["python", "-m", "ohhell_env"]
-        assert main([*tournament[3:], "--deals", "20"]) == 0
+        assert tournament[:2] == ["ohhell", "tournament"]
+        assert main([*tournament[1:], "--deals", "20"]) == 0
     header, _, *rows = shown("6-tournament.md", 1)
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert header.split() in lines
