@@ -316,7 +316,7 @@ def test_the_sums_in_sql(finished: Path) -> None:
     query = """
         SELECT a.name, b.name, SUM(points - others) / SUM(tables), 1.0 * SUM(made) / SUM(deals)
         FROM sums JOIN units ON units.id = unit
-        JOIN entrants a ON a.id = one JOIN entrants b ON b.id = field
+        JOIN entrants a ON a.id = challenger JOIN entrants b ON b.id = field
         GROUP BY challenger, field"""
     with sqlite3.connect(finished) as connection:
         rows = connection.execute(query).fetchall()
