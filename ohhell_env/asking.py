@@ -38,7 +38,7 @@ class Asker:
 
     Args:
         player: An object with ``act_batch``, or with ``act`` alone.
-        deterministic: Whether it takes its best action, if it rates actions.
+        deterministic: Whether it takes its most likely action, if it draws actions.
     """
 
     def __init__(self, player: Any, deterministic: bool = True) -> None:

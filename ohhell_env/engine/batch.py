@@ -16,8 +16,8 @@ from ohhell_env.engine.caching import COMPILED, entry, inline
 from ohhell_env.engine.layout import REWARDS, Event, Phase
 from ohhell_env.engine.rng import seed_stream
 
-_DEAL, _OVER = 16 * int(Event.DEAL), 16 * int(Event.OVER)
-_PHASE_OVER = int(Phase.OVER)
+_DEAL, _END = 16 * int(Event.DEAL), 16 * int(Event.OVER)
+_BID, _PLAY, _, _OVER = (int(phase) for phase in Phase)
 _POINTS, _RELATIVE, _WIN, _SETTLEMENT = range(len(REWARDS))
 
 
@@ -81,9 +81,9 @@ def step_one(games, rules, action):
 def refresh_one(games, rules):
     """Recomputes ``legal`` after a change of hands from outside."""
     row = games[0]
-    if row.phase == 0:
+    if row.phase == _BID:
         row.legal = kernel.legal_bids(row, rules[0])
-    elif row.phase == 1:
+    elif row.phase == _PLAY:
         row.legal = kernel.legal_cards(row, rules[0])
 
 
@@ -173,10 +173,10 @@ def step_all(games, rules, sections, actions, reward, arrays):
         rewards[index, :] = 0  # every time, because users may have written to the array
         ended = code >= _DEAL
         deal_ends[index] = ended
-        dones[index] = code >= _OVER
+        dones[index] = code >= _END
         if ended:
             write_rewards(row, record, reward, rewards[index])
-            if code >= _OVER:
+            if code >= _END:
                 dealing.begin_episode(row, record)
             else:
                 dealing.next_deal(row, record)
@@ -199,7 +199,7 @@ def write_rewards(row, rules, reward, rewards):
         if reward == _RELATIVE:
             for seat in range(players):
                 rewards[seat] = (players * row.points[seat] - total) / (players - 1)
-    elif row.phase == _PHASE_OVER:
+    elif row.phase == _OVER:
         results = np.zeros(players)
         if reward == _WIN:
             scoring.win_shares(row, rules, results)

@@ -18,7 +18,7 @@ from ohhell_env.engine.caching import entry, inline
 from ohhell_env.engine.layout import BID_BASE, MAX_SEATS, Event, Phase, Rows, engine_rows
 
 _BID, _PLAY = int(Phase.BID), int(Phase.PLAY)
-_DEAL, _OVER = 16 * int(Event.DEAL), 16 * int(Event.OVER)
+_DEAL, _END = 16 * int(Event.DEAL), 16 * int(Event.OVER)
 _HALF = np.uint64(32)
 _OWN = np.uint64(0xA0761D6478BD642F)  # separates these numbers from the streams that deal
 _STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -101,7 +101,7 @@ def _act(row, rules, action, reward, seat, paid):
     write_rewards(row, rules, reward, paid)
     seat.reward += paid[seat.learner]
     seat.deals += 1
-    if code >= _OVER:
+    if code >= _END:
         seat.done = True
     else:
         dealing.next_deal(row, rules)

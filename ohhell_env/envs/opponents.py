@@ -35,7 +35,7 @@ class Opponent(Asker):
         given: The player, in any form.
         rules: The rules.
         hand_size: A hand size outside the schedule that must also fit into its observations.
-        deterministic: Whether it takes its best action, if it rates actions.
+        deterministic: Whether it takes its most likely action, if it draws actions.
     """
 
     def __init__(

@@ -228,7 +228,8 @@ def test_step_scaled_ends_on_the_ladder():
 
 
 def test_step_that_does_not_come_out_raises():
-    with pytest.raises(RulesError, match=r"steps of 4 do not lead from 1 to 10.*schedule\.high to 9 or 13"):
+    expected = r"steps of 4 do not lead from 1 to 10.*schedule\.high to 9 or 13"
+    with pytest.raises(RulesError, match=expected):
         house(schedule__step=4)
 
 

@@ -21,13 +21,12 @@ from __future__ import annotations
 import numpy as np
 
 from ohhell_agents.value.trick_probs import bid_known
-from ohhell_env.engine.bits import ONE, ZERO, bit, count, suit_mask
+from ohhell_env.engine.bits import ONE, SUIT, ZERO, bit, count, suit_mask
 from ohhell_env.engine.caching import inline, inner
 from ohhell_env.engine.kernel import trump_known
 from ohhell_env.engine.layout import NO_CARD, NO_TRUMP, Phase
 
 _BID = int(Phase.BID)
-_SUIT = np.uint64(0x1FFF)
 _OTHERS, _SEATS, _NUMBERS = 5, 12, 16
 
 
@@ -64,7 +63,7 @@ def place_in_order(order, card):
 def _sorted(cards, order):
     found = ZERO
     for place in range(4):
-        suit = (cards >> np.uint64(13 * order[place])) & _SUIT
+        suit = (cards >> np.uint64(13 * order[place])) & SUIT
         found = found | (suit << np.uint64(13 * place))
     return found
 

@@ -16,7 +16,7 @@ from ohhell_env.engine.caching import inline, inner
 from ohhell_env.engine.kernel import following
 from ohhell_env.engine.layout import MAX_SEATS
 
-MADE, MISSED = 1, 2
+CAN_MAKE, CAN_MISS = 1, 2
 """What lines of play lead to; their sum: there are both."""
 _MOST_TRICKS = 3
 _MOST_UNSEEN = 12  # all cards of the others when five players have three tricks left
@@ -57,8 +57,9 @@ def outcomes(row, sight, card, wants):
         wants: Tricks that it still wants, this one included.
 
     Returns:
-        ``MADE``, ``MISSED``, or their sum if there are lines of both kinds. The duties to ruff and
-        to beat are ignored: a line too many turns certain into open, never open into certain.
+        ``CAN_MAKE``, ``CAN_MISS``, or their sum if there are lines of both kinds. The duties to
+        ruff and to beat are ignored: an extra line turns certain into open, never open into
+        certain.
     """
     line = np.empty(_MOST_TRICKS * MAX_SEATS + 1, _POSITION)
     _start(row, sight, card, line[0])
@@ -69,14 +70,14 @@ def outcomes(row, sight, card, wants):
             continue
         steps += 1
         if steps > _MOST_STEPS:
-            return MADE + MISSED
+            return CAN_MAKE + CAN_MISS
         tried = lowest(line[depth].untried)
         line[depth].untried = line[depth].untried & ~bit(tried)
         before, after = line[depth], line[depth + 1]
         _play(sight, tried, before, after)
         if after.hand == ZERO and after.size == 0:
-            found |= MADE if after.won == wants else MISSED
-            if found == MADE + MISSED:
+            found |= CAN_MAKE if after.won == wants else CAN_MISS
+            if found == CAN_MAKE + CAN_MISS:
                 return found
         else:
             depth += 1
