@@ -59,8 +59,8 @@ EXAMPLES = [
 
 
 def of_the_readme(names: Names, printed: str) -> None:
-    assert names["env"].agent_selection == "player_2"
-    assert "bids 2 of 5: under by 3" in printed
+    assert names["env"].agent_selection == "player_3"
+    assert "bids 6 of 5: over by 1" in printed
 
 
 def of_bidding(names: Names, printed: str) -> None:
