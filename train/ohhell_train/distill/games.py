@@ -17,7 +17,7 @@ from ohhell_env.envs.batched import BatchedOhHell
 from ohhell_env.errors import RulesError, shown
 from ohhell_train.distill.config import DistillConfig, NoiseSettings
 from ohhell_train.distill.dataset import DistillDataset
-from ohhell_train.ppo.rollout import points_scale
+from ohhell_train.ppo.rollout import hidden_hands, points_scale
 from ohhell_train.tournament.entrants import Entrant, begin_entrant
 
 TABLES = 512
@@ -145,12 +145,9 @@ def _seated(config: DistillConfig, seats: int, random: np.random.Generator) -> N
 
 def _decisions(tables: BatchedOhHell, rows: Ints, chosen: Ints) -> DistillDataset:
     """Returns the decisions at some tables; their results are filled in later."""
-    players, others = tables.rules.players, tables.layout.seats - 1
-    turns = (tables.seats[rows, np.newaxis] + np.arange(1, players)) % players
-    hands = np.zeros((len(rows), others), np.uint64)
-    hands[:, : players - 1] = np.take_along_axis(tables.games["hands"][rows], turns, axis=1)
     views, masks = tables.observations[rows], tables.action_masks[rows]
-    return DistillDataset.of(views, masks, chosen, np.zeros(len(rows), np.float32), hands)
+    returns, hands = np.zeros(len(rows), np.float32), hidden_hands(tables, rows)
+    return DistillDataset.of(views, masks, chosen, returns, hands)
 
 
 def _strayed(

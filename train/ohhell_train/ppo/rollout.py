@@ -69,6 +69,25 @@ def points_scale(rules: Rules) -> float:
     return max(1.0, float(np.mean(costs)))
 
 
+def hidden_hands(
+    tables: BatchedOhHell, rows: NDArray[np.int64] | slice = slice(None)
+) -> NDArray[np.uint64]:
+    """Returns the hands that the seats to act do not see, as masks.
+
+    Args:
+        tables: The tables.
+        rows: Some of them.
+
+    Returns:
+        uint64 (N, seats of the layout - 1), the other seats' hands, clockwise; 0 without a seat.
+    """
+    players = tables.rules.players
+    turns = (tables.seats[rows, np.newaxis] + np.arange(1, players)) % players
+    hands = np.zeros((len(turns), tables.layout.seats - 1), np.uint64)
+    hands[:, : players - 1] = np.take_along_axis(tables.games["hands"][rows], turns, axis=1)
+    return hands
+
+
 @dataclass(frozen=True)
 class TableOpponents:
     """The other players at the tables, apart from the learner's newest version.
@@ -210,9 +229,7 @@ class LapTables:
         observations = self.tables.observations
         if self.width == self.layout.length:
             return observations
-        turns = (self.tables.seats[:, np.newaxis] + np.arange(1, self.players)) % self.players
-        hands = np.zeros((len(turns), self.layout.seats - 1), np.uint64)
-        hands[:, : self.players - 1] = np.take_along_axis(self.tables.games["hands"], turns, axis=1)
+        hands = hidden_hands(self.tables)
         return np.concatenate([observations, hands.view(np.int8)], axis=1)
 
     def _decide(self, lap: Lap, columns: NDArray[np.int64], policy: Policy) -> None:
