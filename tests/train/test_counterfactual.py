@@ -77,7 +77,7 @@ def test_a_label_is_what_the_deal_brings() -> None:
         settings = RolloutSettings(0.0, 0.0, 0.0, 1.0, 1.0, 1.0)
         at = label_all(tables, compiled, models, chooser, settings, cards, bids)
         expected = own_choices(start, compiled, models)
-        found = [labels_of(notes, count) for notes, count in ((cards, at[0]), (bids, at[2]))]
+        found = [labels_of(dataset, count) for dataset, count in ((cards, at[0]), (bids, at[2]))]
         for phase in (0, 1):
             assert len(expected[phase]) == len(found[phase])
             for (size, worth), labels in zip(expected[phase], found[phase], strict=True):
@@ -87,9 +87,9 @@ def test_a_label_is_what_the_deal_brings() -> None:
     assert checked > 100
 
 
-def labels_of(notes: AdvantageDataset, decisions: int) -> list[np.ndarray]:
-    sizes = notes.sizes[:decisions].astype(int)
-    return np.split(notes.values[: sizes.sum()], np.cumsum(sizes)[:-1])
+def labels_of(dataset: AdvantageDataset, decisions: int) -> list[np.ndarray]:
+    sizes = dataset.sizes[:decisions].astype(int)
+    return np.split(dataset.values[: sizes.sum()], np.cumsum(sizes)[:-1])
 
 
 def own_choices(games: Any, compiled: Any, models: Any) -> list[list[tuple[int, float]]]:
@@ -134,45 +134,45 @@ def all_equal(one: LabelledDecisions, two: LabelledDecisions) -> bool:
     return all(np.array_equal(a, b) for a, b in pairs)
 
 
-def test_notes_stay_within_what_float16_holds() -> None:
+def test_labels_stay_within_what_float16_holds() -> None:
     rules = ["escalating", "pocha", "oh_pshaw", "nomination_whist", "plump", "british_oh_hell"]
-    notes = label(
+    dataset = label(
         config_of(rules=rules, players=[2, 3, 4, 5, 6, 7, 8]), EnginePlayers(corrected()), 1
     )
-    for part in notes:
+    for part in dataset:
         assert np.isfinite(part.situations).all() and np.isfinite(part.choices).all()
         assert np.abs(part.situations).max() <= 8 and np.abs(part.choices).max() <= 8
         assert (part.sizes >= 2).all() and part.sizes.sum() == len(part.values)
-    assert (notes.bids.numbers >= 0).all() and notes.bids.numbers.max() < NUM_BIDS
-    assert (notes.cards.numbers >= 0).all() and notes.cards.numbers.max() < BID_BASE
+    assert (dataset.bids.numbers >= 0).all() and dataset.bids.numbers.max() < NUM_BIDS
+    assert (dataset.cards.numbers >= 0).all() and dataset.cards.numbers.max() < BID_BASE
 
 
 # ------------------------------------------------------------------ fits
 
 
 def made_up(decisions: int) -> AdvantageDataset:
-    """Returns notes in which the second input of a choice, and one bit of the table, decide."""
+    """Returns decisions in which the second input of a choice, and one bit of the table, decide."""
     drawn = np.random.default_rng(1)
     sizes = drawn.integers(2, 6, size=decisions).astype(np.int8)
     choices = drawn.normal(size=(sizes.sum(), CARD_CHOICE)).astype(np.float32)
-    tables = np.zeros((decisions, BIT_WORDS), np.uint64)
-    tables[:, 3] = drawn.integers(2, size=decisions)
-    sign = np.repeat(np.where(tables[:, 3] & np.uint64(1), 1.0, -1.0), sizes)
+    bits = np.zeros((decisions, BIT_WORDS), np.uint64)
+    bits[:, 3] = drawn.integers(2, size=decisions)
+    sign = np.repeat(np.where(bits[:, 3] & np.uint64(1), 1.0, -1.0), sizes)
     worth = choices[:, 0] + sign * choices[:, 1] + drawn.normal(0, 0.1, sizes.sum())
     luck = np.repeat(drawn.normal(0, 5, decisions), sizes)  # shared by all choices: must not matter
     numbers = drawn.integers(52, size=sizes.sum())
     situations = drawn.normal(size=(decisions, CARD_SITUATION)).astype(np.float32)
     return AdvantageDataset(
-        situations, tables, choices, numbers, (worth + luck).astype(np.float32), sizes
+        situations, bits, choices, numbers, (worth + luck).astype(np.float32), sizes
     )
 
 
 def test_a_fit_finds_what_decides() -> None:
     torch.manual_seed(1)
     network = AdvantageNet(CARD_SITUATION, CARD_CHOICE, BID_BASE)
-    notes, settings = made_up(6000), RoundFitSettings(epochs=1, batch_size=256)
-    first = fit_advantage_net(network, notes, settings, 3e-3, 1)
-    last = fit_advantage_net(network, notes, RoundFitSettings(epochs=12, batch_size=256), 3e-3, 2)
+    dataset, settings = made_up(6000), RoundFitSettings(epochs=1, batch_size=256)
+    first = fit_advantage_net(network, dataset, settings, 3e-3, 1)
+    last = fit_advantage_net(network, dataset, RoundFitSettings(epochs=12, batch_size=256), 3e-3, 2)
     assert first > 1.5 and last < 0.3 * first
 
 
@@ -187,7 +187,7 @@ def test_weights_go_into_models_and_back() -> None:
     assert not np.array_equal(other["card_out"], models["card_out"])
 
 
-def test_no_notes_change_nothing() -> None:
+def test_no_decisions_change_nothing() -> None:
     network = AdvantageNet(BID_SITUATION, BID_CHOICE, NUM_BIDS)
     before = {name: value.clone() for name, value in network.state_dict().items()}
     empty = AdvantageDataset.empty(BID_SITUATION, BID_CHOICE).compact(0, 0)
@@ -393,11 +393,11 @@ def test_deals_of_one_card_hold_no_card_to_learn(tmp_path: Path) -> None:
 
 
 def test_of_several_rules_those_are_taken_that_go_together() -> None:
-    cells = config_of(rules=["escalating", "plump"], players=[2, 6]).table_kinds()
-    assert [(rules.name, rules.players) for rules, _ in cells] == [
+    kinds = config_of(rules=["escalating", "plump"], players=[2, 6]).table_kinds()
+    assert [(rules.name, rules.players) for rules, _ in kinds] == [
         ("escalating", 6),
         ("plump", 2),
-    ] or {(rules.name, rules.players) for rules, _ in cells} >= {("plump", 2), ("escalating", 6)}
+    ] or {(rules.name, rules.players) for rules, _ in kinds} >= {("plump", 2), ("escalating", 6)}
 
 
 def test_the_command_line_trains_resumes_and_refuses(

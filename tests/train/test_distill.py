@@ -170,21 +170,21 @@ def test_hidden_hands_reach_the_target_alone() -> None:
     rows, network = np.arange(64), Network(tables.layout, (8,), rules=rules)
 
     def seen() -> tuple[torch.Tensor, torch.Tensor, DistillDataset]:
-        noted = games._noted(tables, rows, tables.action_masks.argmax(axis=1))
-        part = noted.batch(rows, tables.layout)
+        decisions = games._decisions(tables, rows, tables.action_masks.argmax(axis=1))
+        part = decisions.batch(rows, tables.layout)
         inputs = network.read(part.views)
         hidden = read_hands(tables.layout, part.hands, inputs.orders).dense()
-        return inputs.dense(), hidden, noted
+        return inputs.dense(), hidden, decisions
 
-    inputs, hidden, noted = seen()
+    inputs, hidden, decisions = seen()
     hands = tables.games["hands"]
     for table in range(64):
         one, other = (int(tables.seats[table]) + 1) % 4, (int(tables.seats[table]) + 2) % 4
         hands[table, one], hands[table, other] = hands[table, other], hands[table, one]
     tables.refresh()
-    after, moved, renoted = seen()
+    after, moved, again = seen()
     assert torch.equal(inputs, after)
-    assert np.array_equal(noted.places, renoted.places)
+    assert np.array_equal(decisions.places, again.places)
     assert not torch.equal(hidden, moved)
     assert torch.equal(hidden.sum(dim=0) > -1, moved.sum(dim=0) > -1)
     assert float(hidden.sum()) == float(moved.sum()) > 64 * 3 * 3
@@ -249,11 +249,11 @@ def test_the_learning_rate_rises_and_falls_in_any_number_of_steps(
     fitting, rates = StudentFit(config, dataset, dataset), list[float]()
     real = fitting._step
 
-    def noted(part: Any) -> Any:
+    def recorded(part: Any) -> Any:
         rates.append(fitting.optimizer.param_groups[0]["lr"])
         return real(part)
 
-    monkeypatch.setattr(fitting, "_step", noted)
+    monkeypatch.setattr(fitting, "_step", recorded)
     fitting.epoch(1)
     assert len(rates) == steps and all(0 < rate <= 0.01 for rate in rates)
     if steps > 2:

@@ -67,7 +67,7 @@ def test_a_checkpoint_plays_as_it_was_measured(tmp_path: Path, learn: str, rest:
     config = settings(part=learn, partner=name, report={"every": 10**6, "deals": 20})
     run = begin_ppo(tmp_path / "run", config)
     train_run(run, quiet=True)
-    measured = run.counters().scores
+    measured = run.counters().differences
     shutil.move(run.path, tmp_path / "moved")
     shutil.rmtree(tmp_path / "rest", ignore_errors=True)
     for folder in ("best", "last", f"checkpoints/{run_end(tmp_path / 'moved')}"):
@@ -235,7 +235,7 @@ def test_foreign_code_as_the_rest_is_named_and_not_run(
     found = measure(
         ohhell_agents.make(spec), ohhell_agents.make("random", 0), RULES, 10, 1_000_003, 3
     )
-    assert [found.mean, found.low, found.high] == run.counters().scores["random"]
+    assert [found.mean, found.low, found.high] == run.counters().differences["random"]
 
 
 # ------------------------------------------------------------------ players that change

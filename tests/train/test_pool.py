@@ -232,8 +232,9 @@ def test_swapping_opponents_does_not_eat_memory() -> None:
 
 
 def test_progress_against_a_past_self_is_measured(finished: PpoRun) -> None:
-    scores = finished.counters().scores
-    assert scores.keys() == {"random", "past"} and scores["past"][1] < scores["past"][2]
+    differences = finished.counters().differences
+    assert differences.keys() == {"random", "past"}
+    assert differences["past"][1] < differences["past"][2]
 
 
 def test_five_of_its_players_sit_at_tables_in_one_process(finished: PpoRun) -> None:

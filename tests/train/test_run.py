@@ -215,7 +215,7 @@ def test_max_minutes_ends_a_run_early(tmp_path: Path, capsys: pytest.CaptureFixt
     assert f"stopped by max_minutes=0.01 at {counters.decisions:,} of" in capsys.readouterr().out
     assert [int(row["decisions"]) for row in rows(run)][-1] == counters.decisions
     assert counters.finished and 0 < counters.decisions < 10**6
-    assert counters.scores.keys() == {"random"}
+    assert counters.differences.keys() == {"random"}
     rates = [float(row["learning_rate"]) for row in rows(run)]
     assert rates == sorted(rates, reverse=True) and rates[-1] < 0.5 * rates[0]
     assert (run.path / "best").is_dir() and (run.path / "last").is_dir()

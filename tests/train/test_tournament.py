@@ -169,7 +169,7 @@ def test_figures_do_not_depend_on_how_many_are_asked_at_a_time(
 ) -> None:
     entrants = [("random", AskedRandom()), ("heuristic", AskedHeuristic())]
     whole = run_tournament(entrants, rules="oh_hell", deals=11, seed=4)
-    monkeypatch.setattr(runner_module, "CHUNK", 3)
+    monkeypatch.setattr(runner_module, "UNIT_BLOCKS", 3)
     monkeypatch.setattr(entrants_module, "BATCH", 5)
     assert same_outcomes(whole, run_tournament(entrants, rules="oh_hell", deals=11, seed=4))
 

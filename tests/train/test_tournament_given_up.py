@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 
 from ohhell_train.tournament import Results, run_tournament
-from ohhell_train.tournament import entrants as limits
 from ohhell_train.tournament import runner as runner_module
 from ohhell_train.tournament import store as store_module
 from ohhell_train.tournament.analysis.standings import Standings
 from ohhell_train.tournament.cli import cli_run
 from ohhell_train.tournament.config import TournamentConfig
+from ohhell_train.tournament.entrants import FAULT_LIMIT
 from ohhell_train.tournament.given_up import GIVE_UP, Agenda
-from ohhell_train.tournament.units import Room, plan
+from ohhell_train.tournament.units import Contest, plan
 from tests.train.players import Lowest
 
-HOPELESS = GIVE_UP * limits.FAULT_LIMIT
+HOPELESS = GIVE_UP * FAULT_LIMIT
 """Faults in a row at which a player is given up."""
 
 
@@ -84,7 +84,7 @@ def test_who_fails_all_the_time_is_asked_no_more_than_a_few_times() -> None:
     player = Fails()
     results = play(FIELD, [("low", Lowest(seed=0)), "random", ("fails", player)], deals=60)
     asked, fails = player.asked, results.entrants[2]
-    assert HOPELESS <= asked <= HOPELESS + limits.FAULT_LIMIT
+    assert HOPELESS <= asked <= HOPELESS + FAULT_LIMIT
     assert fails.given_up
     assert fails.faults == fails.decisions > 10 * asked
     assert "no idea" in fails.first_fault
@@ -101,7 +101,7 @@ def test_units_of_a_few_decisions_are_no_way_around(unit: int) -> None:
     player = Fails()
     changes: dict[str, Any] = {"unit": unit, "hand_size": 1, "deals": 60}
     results = play(FIELD, [("low", Lowest(seed=0)), ("fails", player)], **changes)
-    assert player.asked < HOPELESS + limits.FAULT_LIMIT
+    assert player.asked < HOPELESS + FAULT_LIMIT
     assert results.entrants[1].given_up
     assert results.entrants[1].faults > 2 * player.asked
 
@@ -112,7 +112,7 @@ class FailsFirst(Fails):
     def choose(
         self, observations: Any, action_masks: Any, random_bits: Any, deterministic: bool
     ) -> Any:
-        self.one_in = 1 if self.asked < limits.FAULT_LIMIT else 40
+        self.one_in = 1 if self.asked < FAULT_LIMIT else 40
         return super().choose(observations, action_masks, random_bits, deterministic)
 
 
@@ -146,10 +146,10 @@ def test_any_order_of_the_units_gives_the_same_file(
     for seed in range(3):
         chance = random.Random(seed)
 
-        def shuffled(room: Any, units: Agenda, chance: random.Random = chance) -> Any:
+        def shuffled(contest: Any, units: Agenda, chance: random.Random = chance) -> Any:
             order = list(units)
             chance.shuffle(order)
-            yield from inline(room, order)
+            yield from inline(contest, order)
 
         monkeypatch.setattr(runner_module, "play_inline", shuffled)
         assert written(play(WAYS[way]), tmp_path) == unbroken[way]
@@ -237,8 +237,8 @@ def test_who_fails_and_who_is_given_up_is_said_while_it_plays() -> None:
 
     play(FIELD, on_progress=look)
     done, first = found["fails", False]
-    assert first.asked.first_fault == "RuntimeError: no idea"
-    assert first.asked.faults > 0
+    assert first.counts.first_fault == "RuntimeError: no idea"
+    assert first.counts.faults > 0
     assert done < found["fails", True][0]
     assert ("low", False) not in found
 
@@ -246,16 +246,18 @@ def test_who_fails_and_who_is_given_up_is_said_while_it_plays() -> None:
 def test_the_time_left_counts_each_pairing_at_its_own_pace() -> None:
     players = [("low", Lowest(seed=0)), "random", ("fails", Fails())]
     config = TournamentConfig(entrants=players, players=3, deals=12, unit=3, seed=3).resolved()
-    room, units = Room.of(config), plan("field", 3, 12, 3)
-    standings, first = Standings(room, units), units[:6]
+    contest, units = Contest.of(config), plan("field", 3, 12, 3)
+    standings, first = Standings(contest, units), units[:6]
     assert standings.seconds_left is None
-    slow, part = first[0].pairing, room.play(first[0])
+    slow, result = first[0].pairing, contest.play(first[0])
     for unit in first:
-        part = dataclasses.replace(room.play(unit), seconds=300.0 if unit.pairing == slow else 1.0)
-        standings.add(unit, part)
+        result = dataclasses.replace(
+            contest.play(unit), seconds=300.0 if unit.pairing == slow else 1.0
+        )
+        standings.add(unit, result)
     assert standings.seconds == 305.0
     assert standings.seconds_left == 3 * 305.0, "not by the last units, which were quick"
-    standings.add(units[6], dataclasses.replace(part, seconds=30.0))
+    standings.add(units[6], dataclasses.replace(result, seconds=30.0))
     assert standings.seconds_left == 2 * 30.0 + 3 * 5 * 1.0, "the first one waited for a compiler"
     standings.give_up({2})
     pace = {unit.pairing: 30.0 if unit.pairing == slow else 1.0 for unit in first}

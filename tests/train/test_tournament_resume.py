@@ -119,13 +119,13 @@ def test_units_that_come_in_any_order_stop_at_the_same_block(
     for seed in range(2):
         chance = random.Random(seed)
 
-        def shuffled(room: Any, units: Any, chance: random.Random = chance) -> Any:
+        def shuffled(contest: Any, units: Any, chance: random.Random = chance) -> Any:
             order = list(units)
             while order:
                 some = order[:20]
                 chance.shuffle(some)
                 order[:20] = some
-                yield from inline(room, [order.pop(0)])
+                yield from inline(contest, [order.pop(0)])
 
         monkeypatch.setattr(runner_module, "play_inline", shuffled)
         for way in WAYS[:1] + WAYS[3:]:

@@ -97,8 +97,8 @@ def test_what_is_stored_is_not_played_again(
     played = []
     inline = runner_module.play_inline
 
-    def counted(room: Any, units: Any) -> Any:
-        for each in inline(room, units):
+    def counted(contest: Any, units: Any) -> Any:
+        for each in inline(contest, units):
             played.append(each)
             yield each
 
@@ -355,8 +355,8 @@ def test_ctrl_c_is_one_line_and_keeps_what_was_played(
 ) -> None:
     inline = runner_module.play_inline
 
-    def interrupted(room: Any, units: Any) -> Any:
-        yield next(inline(room, units))
+    def interrupted(contest: Any, units: Any) -> Any:
+        yield next(inline(contest, units))
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:

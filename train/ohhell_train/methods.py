@@ -18,9 +18,9 @@ Run = RunFolder[Any]
 
 
 class Method(NamedTuple):
-    """The classes of a training method, as "module:class".
+    """A training method: its classes, as "module:class", and how to read its metrics.
 
-    They are loaded on first use, because not every method needs torch.
+    The classes are loaded on first use, because not every method needs torch.
     """
 
     config: str
@@ -29,6 +29,12 @@ class Method(NamedTuple):
     """Its files, a ``RunFolder``."""
     run_trainer: str
     """Its training loop, a ``Trainer``."""
+    steps_repeat: bool = False
+    """Whether each step goes through all ``decisions`` of the settings again, as an epoch does.
+    Otherwise the metrics have a column ``decisions``: those of the step if there is a column
+    ``round``, or else all so far."""
+    deals_repeat: bool = False
+    """Whether a measurement plays ``report.deals`` for each number of players in a list."""
 
     @property
     def settings(self) -> type[RunSettings]:
@@ -47,14 +53,19 @@ def _load(name: str) -> Any:
 
 
 METHODS: dict[str, Method] = {
-    "ppo": Method("ppo.config:PpoConfig", "ppo.folder:PpoRun", "ppo.run:PpoTrainer"),
+    "ppo": Method(
+        "ppo.config:PpoConfig", "ppo.folder:PpoRun", "ppo.run:PpoTrainer", deals_repeat=True
+    ),
     "counterfactual": Method(
         "counterfactual.config:CounterfactualConfig",
         "counterfactual.folder:CounterfactualRun",
         "counterfactual.run:CounterfactualTrainer",
     ),
     "distill": Method(
-        "distill.config:DistillConfig", "distill.folder:DistillRun", "distill.run:DistillTrainer"
+        "distill.config:DistillConfig",
+        "distill.folder:DistillRun",
+        "distill.run:DistillTrainer",
+        steps_repeat=True,
     ),
     "trick_model": Method(
         "trick_model.config:TrickModelConfig",
@@ -64,6 +75,12 @@ METHODS: dict[str, Method] = {
 }
 USUAL = "counterfactual"
 """The method if there is no settings file and no other setting names one."""
+
+
+def method_of(settings: Mapping[str, Any]) -> Method | None:
+    """Returns the method that unchecked settings name; None if they name none."""
+    name = settings.get("method")
+    return METHODS.get(name) if isinstance(name, str) else None
 
 
 def load_settings(path: Path | None, changes: Mapping[str, Any]) -> RunSettings:

@@ -82,7 +82,7 @@ def _play(
         )  # the other rotations repeat it
     else:
         blocks, rotations = play_pairing(deals, one, field, first, count), seats
-    tables = _Played(deals, blocks, rotations, first)
+    tables = _PlayedTables(deals, blocks, rotations, first)
     asked = np.ones((len(tables.dealt), seats), bool)
     if field is not None:
         asked[:] = tables.rotation[:, np.newaxis] == np.arange(seats)
@@ -95,7 +95,7 @@ def _play(
     return found
 
 
-class _Played:
+class _PlayedTables:
     """Tables that were played, one row for each block and rotation.
 
     Args:

@@ -22,9 +22,9 @@ from ohhell_agents.value.trick_model import (
 from ohhell_env.engine import batch
 from ohhell_env.engine.layout import Rows, compile_rules, new_games
 from ohhell_env.errors import RulesError
-from ohhell_env.rules import Rules
 from ohhell_train.counterfactual.config import CounterfactualConfig
 from ohhell_train.counterfactual.rollouts import RolloutSettings, label_all
+from ohhell_train.settings import TableKind
 
 TABLES = 256
 """Tables that are played together, under one set of rules."""
@@ -39,7 +39,7 @@ class AdvantageDataset(NamedTuple):
 
     situations: NDArray[np.floating]
     """(decisions, inputs), the inputs that all choices of a decision share."""
-    tables: NDArray[np.uint64]
+    bits: NDArray[np.uint64]
     """(decisions, BIT_WORDS), the table as bits."""
     choices: NDArray[np.floating]
     """(choices, inputs), in the order of the decisions."""
@@ -67,7 +67,7 @@ class AdvantageDataset(NamedTuple):
         """Returns a copy of the filled part in half the memory; float16 is exact enough."""
         return AdvantageDataset(
             self.situations[:decisions].astype(np.float16),
-            self.tables[:decisions].copy(),
+            self.bits[:decisions].copy(),
             self.choices[:choices].astype(np.float16),
             self.numbers[:choices].astype(np.int8),
             self.values[:choices].copy(),
@@ -121,11 +121,11 @@ def label(
     Raises:
         RulesError: No decision can be labelled.
     """
-    cells = config.table_kinds()
+    kinds = config.table_kinds()
     seed = np.random.SeedSequence([config.seed, number, 0xC0DE]).generate_state(1, np.uint64)[0]
 
     def part(place: int) -> LabelledDecisions:
-        return _part(config, engine, cells[place % len(cells)], seed, place)
+        return _part(config, engine, kinds[place % len(kinds)], seed, place)
 
     parts: list[LabelledDecisions] = []
     found = 0
@@ -133,14 +133,14 @@ def label(
         parts.append(one)
         found += one.decisions
         on_progress(found)
-        if not found and len(parts) >= max(_IN_VAIN, len(cells)):
+        if not found and len(parts) >= max(_IN_VAIN, len(kinds)):
             raise RulesError(
                 f"bids={config.bids:g}, cards={config.cards:g}: no decision was "
                 f"labelled in {len(parts) * TABLES:,} deals; raise one of them"
             )
         if found >= config.decisions:
             break
-    cards, bids = (list(notes) for notes in zip(*parts, strict=True))
+    cards, bids = (list(datasets) for datasets in zip(*parts, strict=True))
     parts.clear()  # otherwise all decisions would be in memory twice
     return LabelledDecisions(_joined(cards), _joined(bids))
 
@@ -173,12 +173,12 @@ def _joined(parts: list[AdvantageDataset]) -> AdvantageDataset:
 def _part(
     config: CounterfactualConfig,
     engine: EnginePlayers,
-    cell: tuple[Rules, int | None],
+    kind: TableKind,
     seed: np.uint64,
     place: int,
 ) -> LabelledDecisions:
     """Plays and labels one part."""
-    rules, size = cell
+    rules, size = kind
     compiled = compile_rules(rules, "deal", size)
     games, chooser = new_games(TABLES), new_games(1)
     batch.seed_tables(games, seed, np.uint64(place * TABLES))
@@ -201,13 +201,13 @@ def _part(
 def _seated(engine: EnginePlayers, seats: int, random: np.random.Generator) -> NDArray[np.int16]:
     """Returns the player of every seat: int16 (TABLES, seats)."""
     players = np.full((TABLES, seats), HEURISTIC, np.int16)
-    shares = [field.share for field in engine.opponents]
+    shares = [opponent.share for opponent in engine.opponents]
     if not shares:
         return players
     drawn = random.random(TABLES)
     which = np.searchsorted(np.cumsum(shares), drawn, side="right")
-    for place, field in enumerate(engine.opponents):
+    for place, opponent in enumerate(engine.opponents):
         tables = np.flatnonzero(which == place)
-        players[tables] = random.choice(np.array(field.numbers), len(tables))[:, None]
+        players[tables] = random.choice(np.array(opponent.numbers), len(tables))[:, None]
         players[tables, random.integers(seats, size=len(tables))] = HEURISTIC
     return players

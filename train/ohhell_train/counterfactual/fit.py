@@ -90,7 +90,7 @@ class AdvantageNet(nn.Module):
 
 def fit_advantage_net(
     network: AdvantageNet,
-    notes: AdvantageDataset,
+    dataset: AdvantageDataset,
     settings: RoundFitSettings,
     rate: float,
     seed: int,
@@ -104,7 +104,7 @@ def fit_advantage_net(
 
     Args:
         network: The advantage net, changed in place.
-        notes: The decisions; without any, nothing changes.
+        dataset: The decisions; without any, nothing changes.
         settings: Settings of the fit.
         rate: The highest learning rate.
         seed: Seed of the order of the decisions.
@@ -113,10 +113,10 @@ def fit_advantage_net(
     Returns:
         The mean loss of the last pass (squared prices, summed over the choices of a decision).
     """
-    if len(notes.sizes) == 0:
+    if len(dataset.sizes) == 0:
         return math.nan
     optimizer = torch.optim.Adam(network.parameters(), lr=rate)
-    each = math.ceil(len(notes.sizes) / settings.batch_size)
+    each = math.ceil(len(dataset.sizes) / settings.batch_size)
     steps = settings.epochs * each
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: _rise_and_fall(step, steps)
@@ -125,7 +125,7 @@ def fit_advantage_net(
     total = 0.0
     for epoch in range(settings.epochs):
         total = 0.0
-        for number, part in enumerate(_batches(notes, settings.batch_size, random)):
+        for number, part in enumerate(_batches(dataset, settings.batch_size, random)):
             estimated = part.choices[:, 0] + network(part)
             gap = _centred(estimated - part.values, part.decision, part.sizes)
             loss = (gap * gap).sum() / len(part.sizes)
@@ -153,9 +153,9 @@ def _centred(values: Tensor, decision: Tensor, sizes: Tensor) -> Tensor:
 
 
 def _batches(
-    notes: AdvantageDataset, size: int, random: np.random.Generator
+    dataset: AdvantageDataset, size: int, random: np.random.Generator
 ) -> Iterator[AdvantageBatch]:
-    sizes = notes.sizes.astype(np.int64)
+    sizes = dataset.sizes.astype(np.int64)
     first = np.cumsum(sizes) - sizes
     order = random.permutation(len(sizes))
     for start in range(0, len(order), size):
@@ -163,13 +163,13 @@ def _batches(
         many = sizes[drawn]
         before = np.cumsum(many) - many
         rows = np.repeat(first[drawn] - before, many) + np.arange(many.sum())
-        words = notes.tables[drawn].astype("<u8").view(np.uint8)
+        words = dataset.bits[drawn].astype("<u8").view(np.uint8)
         yield AdvantageBatch(
-            torch.from_numpy(notes.situations[drawn].astype(np.float32)),
+            torch.from_numpy(dataset.situations[drawn].astype(np.float32)),
             torch.from_numpy(np.unpackbits(words, axis=1, bitorder="little").astype(np.float32)),
-            torch.from_numpy(notes.choices[rows].astype(np.float32)),
-            torch.from_numpy(notes.numbers[rows].astype(np.int64)),
-            torch.from_numpy(notes.values[rows]),
+            torch.from_numpy(dataset.choices[rows].astype(np.float32)),
+            torch.from_numpy(dataset.numbers[rows].astype(np.int64)),
+            torch.from_numpy(dataset.values[rows]),
             torch.from_numpy(np.repeat(np.arange(len(drawn)), many)),
             torch.from_numpy(many.astype(np.float32)),
         )

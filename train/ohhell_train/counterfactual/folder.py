@@ -152,9 +152,9 @@ def start_of(name: str) -> CounterfactualAgent:
 def _check_about(folder: Path, about: dict[str, Any]) -> None:
     """Refuses a round whose metadata is not in the form that this library writes."""
     numbers = [about.get(name) for name in ("round", "decisions", "seconds", "cpu_seconds")]
-    scores = about.get("scores")
-    sound = isinstance(scores, dict)
-    for ends in scores.values() if isinstance(scores, dict) else ():
+    differences = about.get("scores")
+    sound = isinstance(differences, dict)
+    for ends in differences.values() if isinstance(differences, dict) else ():
         sound = sound and isinstance(ends, list) and len(ends) == 3
         numbers += ends if isinstance(ends, list) else [None]
     if not sound or not all(map(_is_plain_number, numbers)):
@@ -167,8 +167,10 @@ def _is_plain_number(value: Any) -> bool:
 
 def _total(about: dict[str, Any]) -> float:
     """Returns the sum of a player's differences over all fields; unmeasured: minus infinity."""
-    scores = about["scores"]
-    return sum(float(ends[0]) for ends in scores.values()) if scores else float("-inf")
+    differences = about["scores"]
+    if not differences:
+        return float("-inf")
+    return sum(float(ends[0]) for ends in differences.values())
 
 
 def metrics_of(about: dict[str, Any]) -> Row:

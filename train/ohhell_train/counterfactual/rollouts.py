@@ -92,7 +92,7 @@ def label_all(tables, rules, models, chooser, settings, cards, bids):
         chooser: ``GAME`` rows; the stream of row 0 makes all random choices.
         settings: ``RolloutSettings``.
         cards: Rows for D decisions and R choices about cards, by name: situations float32 (D,
-            CARD_SITUATION), tables uint64 (D, BIT_WORDS), choices float32 (R, CARD_CHOICE), numbers
+            CARD_SITUATION), bits uint64 (D, BIT_WORDS), choices float32 (R, CARD_CHOICE), numbers
             int64 (R,), values float32 (R,) in prices, sizes int8 (D,), the number of choices.
         bids: The same for bids.
 
@@ -146,7 +146,7 @@ def _next_features(rows, at, first):
     end = choice + MOST_CHOICES
     return Features(
         rows.situations[decision],
-        rows.tables[decision],
+        rows.bits[decision],
         rows.choices[choice:end],
         rows.numbers[choice:end],
     )

@@ -42,7 +42,7 @@ from ohhell_train.runs.metrics import Row
 from ohhell_train.runs.trainer import Trainer
 from ohhell_train.settings import PAST
 
-_SIZES = {
+_NET_SIZES = {
     "card": (CARD_SITUATION, CARD_CHOICE, BID_BASE),
     "bid": (BID_SITUATION, BID_CHOICE, NUM_BIDS),
 }
@@ -66,21 +66,21 @@ class CounterfactualTrainer(Trainer[CounterfactualConfig]):
         Raises:
             OhHellError: The settings cannot be played, or a player does not exist.
         """
-        cells = config.table_kinds()
-        for rules, size in cells:
+        kinds = config.table_kinds()
+        for rules, size in kinds:
             try:
                 compile_rules(rules, "deal", size)
             except OhHellError as error:
                 raise RulesError(
                     f"hand_size={size}: {error}" if size else f"rules: {error}"
                 ) from None
-        if config.bids == 0 and all(set(_sizes(rules, size)) == {1} for rules, size in cells):
+        if config.bids == 0 and all(set(_hand_sizes(rules, size)) == {1} for rules, size in kinds):
             raise RulesError(
                 "bids=0: deals of one card have nothing else to learn; set bids above 0"
             )
         learner = fitted() if config.start is None else start_of(config.start).models
         _players(config, learner, [])
-        check_fields(config.report.fields, [rules for rules, _ in cells], config.report.seed)
+        check_fields(config.report.fields, [rules for rules, _ in kinds], config.report.seed)
 
     def restore(self) -> None:
         """Restores the finished rounds.
@@ -157,7 +157,7 @@ class CounterfactualTrainer(Trainer[CounterfactualConfig]):
         """Fits one of the networks; returns its loss, or None if there was nothing to learn."""
         seed = self.config.seed * 1000 + self.done + 1
         torch.manual_seed(seed)
-        network, settings = AdvantageNet(*_SIZES[name]), self.config.fit
+        network, settings = AdvantageNet(*_NET_SIZES[name]), self.config.fit
         rate = settings.learning_rate
         if models[f"{name}_out"].any():  # fitted before; a network of zeros would never learn
             network.take(models, name)
@@ -182,21 +182,21 @@ def _players(
     config: CounterfactualConfig, learner: Rows, done: list[CounterfactualAgent]
 ) -> EnginePlayers:
     """Returns the players of a round: the learner, and its opponents."""
-    stack, fields = [learner], list[EngineOpponent]()
-    for wish in config.opponents:
-        players = done[:-1] or done if wish.player == PAST else [_met(wish.player)]
+    stack, opponents = [learner], list[EngineOpponent]()
+    for opponent in config.opponents:
+        players = done[:-1] or done if opponent.player == PAST else [_met(opponent.player)]
         numbers: list[int] = []
         for player in players:
             if player.engine_player == RANDOM:
                 numbers.append(RANDOM)
                 continue
-            _check_lives_inside(wish.player, player)
+            _check_lives_inside(opponent.player, player)
             numbers.append(HEURISTIC + len(stack))
             stack.append(player.models)  # type: ignore[attr-defined]
         if numbers:  # the first round has no past selves
-            fields.append(EngineOpponent(tuple(numbers), wish.share))
+            opponents.append(EngineOpponent(tuple(numbers), opponent.share))
     models = np.concatenate([rows.view(np.ndarray) for rows in stack])
-    return EnginePlayers(engine_rows(models), tuple(fields))
+    return EnginePlayers(engine_rows(models), tuple(opponents))
 
 
 def _met(name: str) -> ohhell_agents.Agent:
@@ -214,5 +214,6 @@ def _check_lives_inside(name: str, player: ohhell_agents.Agent) -> None:
         )
 
 
-def _sizes(rules: Rules, size: int | None) -> Sequence[int]:
+def _hand_sizes(rules: Rules, size: int | None) -> Sequence[int]:
+    """Returns the hand sizes of a kind of table."""
     return hand_sizes(rules) if size is None else [size]

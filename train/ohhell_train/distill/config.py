@@ -17,8 +17,6 @@ from ohhell_train.settings import (
     TableSettings,
 )
 
-METHOD = "distill"
-
 
 class StudentFitSettings(FitSettings):
     """The fit of the network to the games."""
@@ -36,7 +34,7 @@ class DistillConfig(TableSettings):
         "fit.minibatch": "fit.batch_size",
     }
 
-    method: Literal["distill"] = METHOD  # type: ignore[mutable-override]
+    method: Literal["distill"] = "distill"  # type: ignore[mutable-override]
     """The training method."""
     teacher: PlayerName = "zoo:universal"
     """The player whose choices are learned: any that ``ohhell_agents.make`` accepts."""

@@ -17,7 +17,7 @@ from ohhell_env.envs.batched import BatchedOhHell
 from ohhell_env.errors import RulesError, shown
 from ohhell_train.distill.config import DistillConfig, NoiseSettings
 from ohhell_train.distill.dataset import DistillDataset
-from ohhell_train.ppo.rollout import points_scale
+from ohhell_train.ppo.rollout import hidden_hands, points_scale
 from ohhell_train.tournament.entrants import Entrant, begin_entrant
 
 TABLES = 512
@@ -106,7 +106,8 @@ def play_part(
     every = np.arange(TABLES)
     going = np.ones(TABLES, np.bool_)
     returns = np.zeros(sitting.shape, np.float32)
-    notes, noted = list[DistillDataset](), list[tuple[Ints, Ints]]()
+    decisions = list[DistillDataset]()
+    tables_and_seats = list[tuple[Ints, Ints]]()
     while going.any():
         actions = tables.action_masks.argmax(axis=1)
         choice = going & (tables.action_masks.sum(axis=1, dtype=np.int64) > 1)
@@ -116,9 +117,9 @@ def play_part(
             random_bits = random.integers(2**64, size=len(rows), dtype=np.uint64)
             actions[rows] = _asked(players[place], tables, rows, random_bits)
             if place == _TEACHER:
-                notes.append(_noted(tables, rows, actions[rows]))
-                noted.append((rows, tables.seats[rows].copy()))
-                on_progress(sum(map(len, notes)))
+                decisions.append(_decisions(tables, rows, actions[rows]))
+                tables_and_seats.append((rows, tables.seats[rows].copy()))
+                on_progress(sum(map(len, decisions)))
                 actions[rows] = _strayed(
                     actions[rows], tables.action_masks[rows], config.noise, random
                 )
@@ -126,8 +127,8 @@ def play_part(
         ended = going & tables.deal_ends
         returns[ended] = tables.rewards[ended]
         going &= ~ended
-    dataset = DistillDataset.joined(notes)
-    where = tuple(np.concatenate(numbers) for numbers in zip(*noted, strict=True))
+    dataset = DistillDataset.joined(decisions)
+    where = tuple(np.concatenate(numbers) for numbers in zip(*tables_and_seats, strict=True))
     dataset.returns[:] = returns[where] / points_scale(tables.rules)
     return dataset
 
@@ -142,14 +143,11 @@ def _seated(config: DistillConfig, seats: int, random: np.random.Generator) -> N
     return np.where(order < number, opponents[:, np.newaxis], _TEACHER).astype(np.int8)
 
 
-def _noted(tables: BatchedOhHell, rows: Ints, chosen: Ints) -> DistillDataset:
+def _decisions(tables: BatchedOhHell, rows: Ints, chosen: Ints) -> DistillDataset:
     """Returns the decisions at some tables; their results are filled in later."""
-    players, others = tables.rules.players, tables.layout.seats - 1
-    turns = (tables.seats[rows, np.newaxis] + np.arange(1, players)) % players
-    hands = np.zeros((len(rows), others), np.uint64)
-    hands[:, : players - 1] = np.take_along_axis(tables.games["hands"][rows], turns, axis=1)
     views, masks = tables.observations[rows], tables.action_masks[rows]
-    return DistillDataset.of(views, masks, chosen, np.zeros(len(rows), np.float32), hands)
+    returns, hands = np.zeros(len(rows), np.float32), hidden_hands(tables, rows)
+    return DistillDataset.of(views, masks, chosen, returns, hands)
 
 
 def _strayed(

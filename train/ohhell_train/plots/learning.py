@@ -12,7 +12,7 @@ from ohhell_agents.checkpoint_io import is_there
 from ohhell_env.errors import OhHellError, nearest, shown
 from ohhell_train import charts
 from ohhell_train.charts import COLOURS, MARKS, Point
-from ohhell_train.distill.config import METHOD as DISTILL
+from ohhell_train.methods import method_of
 from ohhell_train.plots import sources
 from ohhell_train.runs.base import CONFIG
 from ohhell_train.runs.metrics import METRICS
@@ -138,20 +138,17 @@ def _deals(file: Path, settings: Mapping[str, Any]) -> int:
     deals = report.get("deals") if isinstance(report, dict) else None
     if type(deals) is not int:
         raise OhHellError(f"{file}: report.deals is missing, so these are not a run's settings")
-    # runs of PPO for several numbers of players play this many for each
-    several = settings.get("method") == "ppo" and isinstance(players, list)
-    return deals * len(players) if several and players else deals
+    method = method_of(settings)
+    each = method is not None and method.deals_repeat and isinstance(players, list)
+    return deals * len(players) if each and players else deals
 
 
 def _decisions(
     rows: Sequence[dict[str, str]], settings: Mapping[str, Any], file: Path
 ) -> list[int]:
-    """Returns the decisions of the whole run after each row of its metrics.
-
-    Rounds of counterfactual self-play count their own decisions, and rollouts of PPO all so far.
-    Epochs of distillation each go through the number in the settings.
-    """
-    if settings.get("method") == DISTILL and type(each := settings.get("decisions")) is int:
+    """Returns the decisions of the whole run after each row of its metrics; see ``Method``."""
+    method, each = method_of(settings), settings.get("decisions")
+    if method is not None and method.steps_repeat and type(each) is int:
         return [each * int(sources.number_of(row, "epoch", file)) for row in rows]
     found = [int(sources.number_of(row, "decisions", file)) for row in rows]
     return list(accumulate(found)) if rows and "round" in rows[0] else found

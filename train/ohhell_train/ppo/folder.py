@@ -49,6 +49,7 @@ from ohhell_train.runs.state import read_arrays, write_arrays
 
 STATE = "state.safetensors"
 CHECKPOINTS, POOL = "checkpoints", "pool"
+_SAVED_AS = {"differences": "scores"}
 
 
 @dataclass
@@ -65,8 +66,17 @@ class Counters:
     """Best difference measured so far, in points a deal."""
     finished: bool = False
     """Whether the run is complete."""
-    scores: dict[str, list[float]] = field(default_factory=dict)
+    differences: dict[str, list[float]] = field(default_factory=dict)
     """The newest measurements by field: mean difference, lower and upper end of its interval."""
+
+    def saved(self) -> dict[str, Any]:
+        """Returns the counters as they are saved, where the differences are called scores."""
+        return {_SAVED_AS.get(name, name): value for name, value in vars(self).items()}
+
+    @classmethod
+    def of(cls, saved: Mapping[str, Any]) -> Counters:
+        """Returns saved counters."""
+        return cls(**{name: saved[_SAVED_AS.get(name, name)] for name in vars(cls())})
 
 
 class PpoRun(RunFolder[PpoConfig]):
@@ -168,7 +178,7 @@ class PpoRun(RunFolder[PpoConfig]):
         past = {} if pool is None else self._save_pool(pool, ppo.config)
         notes = {
             "pool": past,
-            "counters": vars(counters),
+            "counters": counters.saved(),
             "updates": ppo._n_updates,
             "random": ppo.tables.random.bit_generator.state,
             "made_with": _made_with(ppo.config),
@@ -210,9 +220,9 @@ class PpoRun(RunFolder[PpoConfig]):
         if not (self.path / STATE).exists():
             return Counters()
         counters = self._read_state()[1]["counters"]
-        if not isinstance(counters, dict) or counters.keys() != vars(Counters()).keys():
+        if not isinstance(counters, dict) or counters.keys() != Counters().saved().keys():
             raise self._broken_state("its counters are not those of this version")
-        return Counters(**counters)
+        return Counters.of(counters)
 
     def restore_state(self, ppo: SelfPlayPPO) -> None:
         """Restores a new learner from the saved state, if there is one.

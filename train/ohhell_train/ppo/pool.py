@@ -40,7 +40,7 @@ class Pool:
         """The number of decisions at which each copy was taken."""
         self.beaten: NDArray[np.float64] = np.full(settings.size, 0.5)
         """(size,): the share of the deals in which the learner did better than each copy."""
-        self._guests: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._drawn: NDArray[np.int64] = np.zeros(0, np.int64)
 
     def __len__(self) -> int:
         return len(self.networks)
@@ -76,13 +76,13 @@ class Pool:
         """Draws the past selves that may sit down from now on."""
         if len(self):
             number = min(self.settings.at_once, len(self))
-            self._guests = random.choice(len(self), number, replace=False, p=self.weights())
+            self._drawn = random.choice(len(self), number, replace=False, p=self.weights())
 
     def at_tables(self, count: int, random: np.random.Generator) -> NDArray[np.int64]:
         """Returns the past self to sit at each of some tables: slots (count,), or ``NOBODY``."""
-        if not len(self._guests):
+        if not len(self._drawn):
             return np.full(count, NOBODY)
-        return random.choice(self._guests, count)
+        return random.choice(self._drawn, count)
 
     def ask(
         self,

@@ -69,6 +69,25 @@ def points_scale(rules: Rules) -> float:
     return max(1.0, float(np.mean(costs)))
 
 
+def hidden_hands(
+    tables: BatchedOhHell, rows: NDArray[np.int64] | slice = slice(None)
+) -> NDArray[np.uint64]:
+    """Returns the hands that the seats to act do not see, as masks.
+
+    Args:
+        tables: The tables.
+        rows: Some of them.
+
+    Returns:
+        uint64 (N, seats of the layout - 1), the other seats' hands, clockwise; 0 without a seat.
+    """
+    players = tables.rules.players
+    turns = (tables.seats[rows, np.newaxis] + np.arange(1, players)) % players
+    hands = np.zeros((len(turns), tables.layout.seats - 1), np.uint64)
+    hands[:, : players - 1] = np.take_along_axis(tables.games["hands"][rows], turns, axis=1)
+    return hands
+
+
 @dataclass(frozen=True)
 class TableOpponents:
     """The other players at the tables, apart from the learner's newest version.
@@ -129,8 +148,8 @@ class LapTables:
         self.random = random or np.random.Generator(np.random.Philox(seed))
         """The generator of all random choices but the deals; the learner uses it too."""
         self.opponents = opponents or TableOpponents()
-        self._actors = self._sit_down()
-        self._visitor = _shared_out(
+        self._permanent = self._make_permanent()
+        self._opponent_at = _shared_out(
             [self.opponents.past, *(share for _, share in self.opponents.players)], num_tables
         )
         self.sitting = np.full((num_tables, rules.players), OURS, np.int8)
@@ -141,15 +160,15 @@ class LapTables:
         self._stagger()
         self._seat_opponents(np.ones(num_tables, np.bool_))
 
-    def _sit_down(self) -> list[Opponent]:
+    def _make_permanent(self) -> list[Opponent]:
         """Returns the permanent players, each as an opponent: the opponents, then the partner."""
         agents = [opponent for opponent, _ in self.opponents.players]
         if self.opponents.partner is not None:
             agents.append(self.opponents.partner)
-        actors = [Opponent(agent, self.rules, self.tables.hand_size, False) for agent in agents]
-        for actor in actors:
-            actor.begin(None)
-        return actors
+        permanent = [Opponent(agent, self.rules, self.tables.hand_size, False) for agent in agents]
+        for opponent in permanent:
+            opponent.begin(None)
+        return permanent
 
     def _stagger(self) -> None:
         """Moves the tables to different laps, so that even a short rollout sees deals end."""
@@ -165,13 +184,13 @@ class LapTables:
 
     def _seat_opponents(self, new: Bools) -> None:
         """Draws the seats at those tables that begin a deal and have opponents."""
-        where = np.flatnonzero(new & (self._visitor != OURS))
-        opponents = self._visitor[where]
+        where = np.flatnonzero(new & (self._opponent_at != OURS))
+        opponents = self._opponent_at[where]
         past = opponents == _PAST
         if past.any():
             assert self.opponents.pool is not None, "past selves come from the pool"
             found = self.opponents.pool.at_tables(int(past.sum()), self.random)
-            opponents[past] = np.where(found == NOBODY, OURS, found + len(self._actors))
+            opponents[past] = np.where(found == NOBODY, OURS, found + len(self._permanent))
         places = self.random.permuted(np.tile(np.arange(self.players), (len(where), 1)), axis=1)
         number = self.random.integers(1, self.players, (len(where), 1))
         self.sitting[where] = np.where(places < number, opponents[:, np.newaxis], OURS)
@@ -210,9 +229,7 @@ class LapTables:
         observations = self.tables.observations
         if self.width == self.layout.length:
             return observations
-        turns = (self.tables.seats[:, np.newaxis] + np.arange(1, self.players)) % self.players
-        hands = np.zeros((len(turns), self.layout.seats - 1), np.uint64)
-        hands[:, : self.players - 1] = np.take_along_axis(self.tables.games["hands"], turns, axis=1)
+        hands = hidden_hands(self.tables)
         return np.concatenate([observations, hands.view(np.int8)], axis=1)
 
     def _decide(self, lap: Lap, columns: NDArray[np.int64], policy: Policy) -> None:
@@ -237,7 +254,7 @@ class LapTables:
         part = self.opponents.part
         if part != "both":
             bidding = masks[:, BID_BASE:].any(axis=1)
-            selves = (sitting == OURS) | (sitting >= len(self._actors))
+            selves = (sitting == OURS) | (sitting >= len(self._permanent))
             others = selves & (bidding != (part == "bids"))
             sitting = np.where(others, len(self.opponents.players), sitting)
         return np.where(masks.sum(axis=1, dtype=np.int64) > 1, sitting, _FORCED).astype(np.int8)
@@ -245,19 +262,19 @@ class LapTables:
     def _ask(self, place: int, asked: NDArray[np.int64]) -> NDArray[np.int64]:
         """Returns the actions of one of the other players at some tables."""
         random_bits = self.random.integers(2**64, size=len(asked), dtype=np.uint64)
-        past = place - len(self._actors)
+        past = place - len(self._permanent)
         if past >= 0:
             assert self.opponents.pool is not None, "past selves come from the pool"
             views, masks = self.tables.observations[asked], self.tables.action_masks[asked]
             return self.opponents.pool.ask(past, views, masks, random_bits, self.rules)
-        return self._actors[place].ask(self.tables.games, self._compiled, asked, random_bits)
+        return self._permanent[place].ask(self.tables.games, self._compiled, asked, random_bits)
 
     def _tell_pool(self, ended: Bools) -> None:
         """Reports to the pool how the learner did against past selves in the deals that ended."""
         pool = self.opponents.pool
         if pool is None:
             return
-        opponents = self.sitting[ended].max(axis=1) - len(self._actors)
+        opponents = self.sitting[ended].max(axis=1) - len(self._permanent)
         for opponent in np.unique(opponents[opponents >= 0]).tolist():
             deals = opponents == opponent
             ours = self.sitting[ended][deals] == OURS
@@ -284,7 +301,7 @@ class LapTables:
 def _shared_out(shares: Sequence[float], num_tables: int) -> NDArray[np.int8]:
     """Returns the opponent at each table (N,): ``_PAST``, its place in the list, or ``OURS``."""
     ends = np.round(np.cumsum([0.0, *shares]) * num_tables).astype(int)
-    visitor = np.full(num_tables, OURS, np.int8)
+    opponent_at = np.full(num_tables, OURS, np.int8)
     for place, (first, end) in enumerate(itertools.pairwise(ends)):
-        visitor[first:end] = place - 1 if place else _PAST
-    return visitor
+        opponent_at[first:end] = place - 1 if place else _PAST
+    return opponent_at

@@ -131,7 +131,7 @@ class PpoTrainer(Trainer[PpoConfig]):
         """Measures against the fields; saves the player as ``best`` if it is the best so far."""
         found, counters = super().measure(), self.counters
         counters.measured = self.done
-        counters.scores = {name: [d.mean, d.low, d.high] for name, d in found.items()}
+        counters.differences = {name: [d.mean, d.low, d.high] for name, d in found.items()}
         marks = [found[name].mean for name in found if name != PAST]  # "past" itself gets stronger
         if not marks or counters.best is None or sum(marks) > counters.best:
             counters.best = sum(marks)

@@ -162,15 +162,15 @@ def _no_empty_folder(folder: Path, was_there: bool) -> Iterator[None]:
 
 def fault_line(name: str, failing: Failing) -> str:
     """Returns the line about an entrant that makes faults, or is given up."""
-    asked = failing.asked
+    counts = failing.counts
     if failing.given_up:
         return (
             f"{name} fails all the time and is given up: it is not asked any more, and random "
-            f"legal moves replace its answers. Its first fault: {asked.first_fault}"
+            f"legal moves replace its answers. Its first fault: {counts.first_fault}"
         )
     return (
-        f"{name}: {asked.faults:,} faults in {asked.decisions:,} decisions of {failing.blocks:,} "
-        f"blocks, in {asked.seconds:.0f} seconds; the first: {asked.first_fault}"
+        f"{name}: {counts.faults:,} faults in {counts.decisions:,} decisions of {failing.blocks:,} "
+        f"blocks, in {counts.seconds:.0f} seconds; the first: {counts.first_fault}"
     )
 
 

@@ -18,8 +18,8 @@ import dataclasses
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ohhell_train.tournament import entrants as limits
-from ohhell_train.tournament.units import Asked, Part, Unit
+from ohhell_train.tournament.entrants import FAULT_LIMIT, disqualifies
+from ohhell_train.tournament.units import Counts, Unit, UnitResult
 
 GIVE_UP = 3
 """The number of disqualifying units in a row after which an entrant is given up."""
@@ -83,55 +83,55 @@ class GivenUp:
         """All units in the fixed order."""
         self._units = units
         self._next = 0
-        self._parts: dict[Unit, Part] = {}
+        self._results: dict[Unit, UnitResult] = {}
         self._in_a_row = [0] * len(names)
         self.out: dict[int, int] = {}
         """Places of entrants given up, each with the first block of the last unit that counted."""
-        self.parts: dict[Unit, Part] = {}
-        """The parts that count: the start of the fixed order, up to the first missing unit."""
+        self.results: dict[Unit, UnitResult] = {}
+        """The results that count: the start of the fixed order, up to the first missing unit."""
 
     def agenda(self) -> Agenda:
         """Returns the missing units, in the order of the plan."""
-        return Agenda([unit for unit in self._units if unit not in self._parts], self.out)
+        return Agenda([unit for unit in self._units if unit not in self._results], self.out)
 
-    def add(self, unit: Unit, part: Part) -> list[tuple[Unit, Part]]:
-        """Adds a part.
+    def add(self, unit: Unit, result: UnitResult) -> list[tuple[Unit, UnitResult]]:
+        """Adds a result.
 
         Returns:
-            The units that must be played again, with their parts, old or new.
+            The units that must be played again, with their results, old or new.
         """
-        self._parts[unit] = part
-        wrong: list[tuple[Unit, Part]] = []
+        self._results[unit] = result
+        wrong: list[tuple[Unit, UnitResult]] = []
         while self._next < len(self.order):
             unit = self.order[self._next]
-            found = self._parts.get(unit)
+            found = self._results.get(unit)
             if found is None:
                 break
             if self._is_wrong(found):
-                wrong.append((unit, self._parts.pop(unit)))
+                wrong.append((unit, self._results.pop(unit)))
                 break
             self._count(unit, found)
-            self.parts[unit] = found
+            self.results[unit] = found
             self._next += 1
         return wrong
 
-    def _is_wrong(self, part: Part) -> bool:
+    def _is_wrong(self, result: UnitResult) -> bool:
         """Returns whether an entrant given up was asked, or another one was not."""
         return any(
-            asked.decisions > 0 and asked.was_given_up != (place in self.out)
-            for place, asked in part.asked.items()
+            counts.decisions > 0 and counts.was_given_up != (place in self.out)
+            for place, counts in result.counts.items()
         )
 
-    def _count(self, unit: Unit, part: Part) -> None:
-        for place, asked in part.asked.items():
-            if place in self.out or not asked.decisions:
+    def _count(self, unit: Unit, result: UnitResult) -> None:
+        for place, counts in result.counts.items():
+            if place in self.out or not counts.decisions:
                 continue
-            self._in_a_row[place] += min(asked.faults, limits.FAULT_LIMIT)
-            if not _is_bad(asked):
+            self._in_a_row[place] += min(counts.faults, FAULT_LIMIT)
+            if not _is_bad(counts):
                 self._in_a_row[place] = 0
-            if self._in_a_row[place] >= GIVE_UP * limits.FAULT_LIMIT:
+            if self._in_a_row[place] >= GIVE_UP * FAULT_LIMIT:
                 self.out[place] = unit.first
 
 
-def _is_bad(asked: Asked) -> bool:
-    return limits.disqualifies(asked.faults) or asked.faults == asked.decisions
+def _is_bad(counts: Counts) -> bool:
+    return disqualifies(counts.faults) or counts.faults == counts.decisions

@@ -20,8 +20,8 @@ from ohhell_train.tournament.analysis.standings import Standings
 from ohhell_train.tournament.config import EntrantLike, TournamentConfig
 from ohhell_train.tournament.design import FIELD, check_challenger, check_design, pairings
 from ohhell_train.tournament.executors.processes import (
-    Played,
     Setup,
+    UnitPlayed,
     play_in_processes,
     play_inline,
 )
@@ -29,9 +29,9 @@ from ohhell_train.tournament.given_up import Agenda, GivenUp
 from ohhell_train.tournament.identity import fingerprints, identity
 from ohhell_train.tournament.store import Store, set_aside
 from ohhell_train.tournament.tables import Blocks, Inside
-from ohhell_train.tournament.units import Part, Room, Unit, add_up, plan
+from ohhell_train.tournament.units import Contest, Unit, UnitResult, add_up, plan
 
-CHUNK, SMALL_CHUNK = 256, 16
+UNIT_BLOCKS, SLOW_UNIT_BLOCKS = 256, 16
 """The default number of blocks in a unit of work; the smaller one is for players that are asked one
 question at a time, as slow players are."""
 OnProgress = Callable[[Standings], None]
@@ -44,7 +44,7 @@ class _Plan:
 
     config: TournamentConfig
     """The settings as they are played: rules, unit and anchor resolved."""
-    room: Room
+    contest: Contest
     units: list[Unit]
     challenger: int | None
     """Place of the only entrant that sits alone; None: every entrant in turn."""
@@ -52,7 +52,7 @@ class _Plan:
     @property
     def pairings(self) -> list[Pairing]:
         """The pairings to play."""
-        return pairings(self.config.design, len(self.room.entrants), self.challenger)
+        return pairings(self.config.design, len(self.contest.entrants), self.challenger)
 
 
 def run_tournament(
@@ -95,16 +95,16 @@ def run_tournament(
             f"hand_size={config.hand_size}: whole games play all hand sizes of their schedule; "
             "leave it out, or play single deals"
         )
-    with contextlib.closing(Room.of(config)) as room:
-        planned = _planned(config, room)
+    with contextlib.closing(Contest.of(config)) as contest:
+        planned = _planned(config, contest)
         config = planned.config
-        about = identity(config, room.deals.rules)
-        marks = fingerprints(config.entrants, room.entrants)
+        about = identity(config, contest.deals.rules)
+        marks = fingerprints(config.entrants, contest.entrants)
         with _opened(store, about, config.deals, marks, fresh) as kept:
 
-            def play(units: Agenda) -> Generator[Played]:
+            def play(units: Agenda) -> Generator[UnitPlayed]:
                 if executor == "inline":
-                    return play_inline(room, units)
+                    return play_inline(contest, units)
                 setup = Setup.of(config)
                 if executor == "processes":
                     return play_in_processes(setup, units, config.workers)
@@ -127,8 +127,8 @@ def _check_executor(config: TournamentConfig) -> str:
     return executor
 
 
-def _planned(config: TournamentConfig, room: Room) -> _Plan:
-    players, entrants = room.deals.rules.players, len(room.entrants)
+def _planned(config: TournamentConfig, contest: Contest) -> _Plan:
+    players, entrants = contest.deals.rules.players, len(contest.entrants)
     check_design(config.design, entrants, players)
     least = math.ceil(entrants / players) if config.design != FIELD else 1
     if config.deals < least:
@@ -136,17 +136,17 @@ def _planned(config: TournamentConfig, room: Room) -> _Plan:
             f"deals: {entrants} entrants at mixed tables of {players} need {least} blocks for "
             f"each to play once, got {config.deals}"
         )
-    names, anchor = [entrant.name for entrant in room.entrants], config.anchor
+    names, anchor = [entrant.name for entrant in contest.entrants], config.anchor
     if anchor is not None and anchor not in names:
         raise OhHellError(f"anchor: {shown(anchor)} is not an entrant; {nearest(anchor, names)}")
     if anchor is None and "random" in names:
         anchor = "random"
-    slow = any(getattr(each.player, "one_by_one", False) is True for each in room.entrants)
-    unit = config.unit or (SMALL_CHUNK if slow else CHUNK)
+    slow = any(getattr(each.player, "one_by_one", False) is True for each in contest.entrants)
+    unit = config.unit or (SLOW_UNIT_BLOCKS if slow else UNIT_BLOCKS)
     alone = check_challenger(config.challenger, names, config.design)
     units = plan(config.design, entrants, config.deals, unit, alone)
     played = config.model_copy(update={"anchor": anchor, "unit": unit})
-    return _Plan(played, room, units, alone)
+    return _Plan(played, contest, units, alone)
 
 
 @contextlib.contextmanager
@@ -175,16 +175,16 @@ def _opened(
 def _played(
     planned: _Plan,
     store: Store | None,
-    play: Callable[[Agenda], Generator[Played]],
+    play: Callable[[Agenda], Generator[UnitPlayed]],
     on_progress: OnProgress | None,
-) -> dict[Unit, Part]:
-    """Returns all parts in the order of the plan, both new and stored ones."""
-    standings = Standings(planned.room, planned.units, planned.config.challenger)
-    so_far = GivenUp(planned.units, [entrant.name for entrant in planned.room.entrants])
+) -> dict[Unit, UnitResult]:
+    """Returns all results in the order of the plan, both new and stored ones."""
+    standings = Standings(planned.contest, planned.units, planned.config.challenger)
+    so_far = GivenUp(planned.units, [entrant.name for entrant in planned.contest.entrants])
 
-    def count(unit: Unit, part: Part) -> list[Unit]:
-        standings.add(unit, part)
-        wrong = so_far.add(unit, part)
+    def count(unit: Unit, result: UnitResult) -> list[Unit]:
+        standings.add(unit, result)
+        wrong = so_far.add(unit, result)
         for again, was in wrong:
             standings.take_back(again, was)
         standings.give_up(so_far.out)
@@ -198,18 +198,18 @@ def _played(
     report = on_progress or _no_report
     report(standings)
     judge = _Judge(planned)
-    is_over = judge.is_over(so_far.parts)
+    is_over = judge.is_over(so_far.results)
     while not is_over and (agenda := so_far.agenda()):
         with contextlib.closing(play(agenda)) as played:
-            for unit, part in played:
+            for unit, result in played:
                 if store is not None:
-                    store.add(unit, part)
-                for again in count(unit, part):
+                    store.add(unit, result)
+                for again in count(unit, result):
                     agenda.put_back(again)
                 report(standings)
-                if is_over := judge.is_over(so_far.parts):
+                if is_over := judge.is_over(so_far.results):
                     break
-    return {unit: so_far.parts[unit] for unit in planned.units if unit.first < judge.up_to}
+    return {unit: so_far.results[unit] for unit in planned.units if unit.first < judge.up_to}
 
 
 def _no_report(standings: Standings) -> None:
@@ -234,7 +234,7 @@ class _Judge:
         self._waves = list(zip(firsts, [*firsts[1:], self.up_to], strict=True))
         self._seen = 0
 
-    def is_over(self, parts: Mapping[Unit, Part]) -> bool:
+    def is_over(self, results: Mapping[Unit, UnitResult]) -> bool:
         """Returns whether the complete waves settle the differences."""
         planned, stop = self._planned, self._planned.config.stop
         if stop is None:
@@ -242,39 +242,41 @@ class _Judge:
         while self._seen < len(self._waves):
             first, end = self._waves[self._seen]
             wave = [unit for unit in planned.units if unit.first == first]
-            if any(unit not in parts for unit in wave):
+            if any(unit not in results for unit in wave):
                 return False
             self._seen += 1
             if end < statistics.MIN_BLOCKS:
                 continue
-            figures = _figures(planned, {u: parts[u] for u in planned.units if u.first < end}, end)
+            figures = _figures(
+                planned, {u: results[u] for u in planned.units if u.first < end}, end
+            )
             if statistics.settled(figures.strength, stop):
                 self.up_to = end
                 return True
         return False
 
 
-def _figures(planned: _Plan, parts: Mapping[Unit, Part], blocks: int) -> Figures:
-    entrants, joined = len(planned.room.entrants), _joined(planned, parts)
+def _figures(planned: _Plan, results: Mapping[Unit, UnitResult], blocks: int) -> Figures:
+    entrants, joined = len(planned.contest.entrants), _joined(planned, results)
     return Figures(joined, entrants, blocks, planned.config.design == FIELD, planned.challenger)
 
 
-def _joined(planned: _Plan, parts: Mapping[Unit, Part]) -> dict[Pairing, Blocks]:
+def _joined(planned: _Plan, results: Mapping[Unit, UnitResult]) -> dict[Pairing, Blocks]:
     found: dict[Pairing, list[Blocks]] = {pairing: [] for pairing in planned.pairings}
-    for unit, part in parts.items():
-        found[unit.pairing].append(part.blocks)
+    for unit, result in results.items():
+        found[unit.pairing].append(result.blocks)
     return {pairing: np.concatenate(blocks) for pairing, blocks in found.items()}
 
 
-def _results(planned: _Plan, parts: Mapping[Unit, Part]) -> Results:
-    room = planned.room
-    for part in parts.values():
-        add_up(room.entrants, part)
+def _results(planned: _Plan, results: Mapping[Unit, UnitResult]) -> Results:
+    contest = planned.contest
+    for result in results.values():
+        add_up(contest.entrants, result)
     inside = Inside(
-        sum(part.inside.decisions for part in parts.values()),
-        sum(part.inside.seconds for part in parts.values()),
+        sum(result.inside.decisions for result in results.values()),
+        sum(result.inside.seconds for result in results.values()),
     )
-    seconds = sum(part.seconds for part in parts.values())
+    seconds = sum(result.seconds for result in results.values())
     return Results(
-        planned.config, room.deals, room.entrants, _joined(planned, parts), inside, seconds
+        planned.config, contest.deals, contest.entrants, _joined(planned, results), inside, seconds
     )

@@ -26,7 +26,7 @@ from ohhell_train.tournament.design import DRAWN, MIXED
 from ohhell_train.tournament.entrants import MOST_ENTRANTS
 from ohhell_train.tournament.identity import named_differences
 from ohhell_train.tournament.tables import Blocks, Deals, Inside
-from ohhell_train.tournament.units import Asked, Part, Unit
+from ohhell_train.tournament.units import Counts, Unit, UnitResult
 
 STORE = "tournament.sqlite"
 """Name of the file in the folder of the results."""
@@ -106,7 +106,7 @@ class Store:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
-        self._waiting: list[tuple[Unit, Part]] = []
+        self._waiting: list[tuple[Unit, UnitResult]] = []
         self._written = time.monotonic()
         self._ids: list[int] = []
         self._deals: Deals | None = None
@@ -226,9 +226,9 @@ class Store:
             return _NOBODY, _NOBODY
         return self._ids[unit.challenger], self._ids[unit.field]
 
-    def add(self, unit: Unit, part: Part) -> None:
-        """Adds a part; it is on the disk a second later."""
-        self._waiting.append((unit, part))
+    def add(self, unit: Unit, result: UnitResult) -> None:
+        """Adds a result; it is on the disk a second later."""
+        self._waiting.append((unit, result))
         if time.monotonic() - self._written >= FLUSH_SECONDS:
             self.flush()
 
@@ -240,26 +240,26 @@ class Store:
         """
         with _plainly(self.path), self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
-            for unit, part in self._waiting:
-                self._write(unit, part)
+            for unit, result in self._waiting:
+                self._write(unit, result)
         self._waiting.clear()
         self._written = time.monotonic()
 
-    def _write(self, unit: Unit, part: Part) -> None:
+    def _write(self, unit: Unit, result: UnitResult) -> None:
         put = self._connection.execute
         key = (*self._pairing(unit), unit.first)
         put("DELETE FROM units WHERE challenger = ? AND field = ? AND first = ?", key)
-        inside = (part.inside.decisions, part.inside.seconds)
-        values = (*key, unit.blocks, part.seconds, *inside, self._packed(part.blocks))
+        inside = (result.inside.decisions, result.inside.seconds)
+        values = (*key, unit.blocks, result.seconds, *inside, self._packed(result.blocks))
         row = put(
             "INSERT INTO units (challenger, field, first, blocks, seconds, engine_decisions, "
             "engine_seconds, played) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             values,
         ).lastrowid
-        for place, asked in part.asked.items():
-            counts = (asked.faults, asked.first_fault, asked.decisions, asked.seconds)
-            put("INSERT INTO asked VALUES (?, ?, ?, ?, ?, ?)", (row, self._ids[place], *counts))
-        for place, sums in sums_by_entrant(part.blocks, unit.challenger != DRAWN).items():
+        for place, counts in result.counts.items():
+            of_entrant = (counts.faults, counts.first_fault, counts.decisions, counts.seconds)
+            put("INSERT INTO asked VALUES (?, ?, ?, ?, ?, ?)", (row, self._ids[place], *of_entrant))
+        for place, sums in sums_by_entrant(result.blocks, unit.challenger != DRAWN).items():
             put(
                 "INSERT INTO sums VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (row, self._ids[place], *sums),
@@ -296,25 +296,25 @@ class Store:
             self._deals = Deals(rules, about["seed"], about["hand_size"], about["episode"])
         return self._deals
 
-    def load(self, unit: Unit) -> Part:
-        """Returns the stored part of a unit."""
+    def load(self, unit: Unit) -> UnitResult:
+        """Returns the stored result of a unit."""
         places = self._places()
         ((row, seconds, decisions, inside, packed),) = self._all(
             "SELECT id, seconds, engine_decisions, engine_seconds, played FROM units "
             "WHERE challenger = ? AND field = ? AND first = ?",
             (*self._pairing(unit), unit.first),
         )
-        counts = "SELECT entrant, faults, first_fault, decisions, seconds FROM asked WHERE unit = ?"
-        asked = {
-            places.get(found[0], _UNKNOWN): Asked(*found[1:]) for found in self._all(counts, (row,))
+        query = "SELECT entrant, faults, first_fault, decisions, seconds FROM asked WHERE unit = ?"
+        counts = {
+            places.get(found[0], _UNKNOWN): Counts(*found[1:]) for found in self._all(query, (row,))
         }
-        part = Part(self._unpacked(packed), asked, Inside(decisions, inside), seconds)
-        self._check_part(unit, part)
-        return part
+        result = UnitResult(self._unpacked(packed), counts, Inside(decisions, inside), seconds)
+        self._check_result(unit, result)
+        return result
 
-    def _check_part(self, unit: Unit, part: Part) -> None:
-        """Refuses a part that cannot be the result of this unit."""
-        blocks = part.blocks
+    def _check_result(self, unit: Unit, result: UnitResult) -> None:
+        """Refuses a result that cannot be this unit's."""
+        blocks = result.blocks
         wanted = np.arange(unit.first, unit.first + unit.blocks)
         if not np.array_equal(blocks["block"], wanted):
             raise self._damaged(f"other blocks in the unit at block {unit.first}")
@@ -322,11 +322,11 @@ class Store:
         pairing = [unit.challenger] + [unit.field] * (lineups.shape[1] - 1)
         if unit.challenger != DRAWN and (lineups != pairing).any():
             raise self._damaged(f"other entrants in the unit at block {unit.first}")
-        if set(part.asked) != set(lineups.ravel().tolist()):
+        if set(result.counts) != set(lineups.ravel().tolist()):
             raise self._damaged(f"decisions are missing in the unit at block {unit.first}")
-        numbers = [part.seconds, part.inside.seconds, part.inside.decisions]
-        for asked in part.asked.values():
-            numbers += [asked.faults, asked.decisions, asked.seconds]
+        numbers = [result.seconds, result.inside.seconds, result.inside.decisions]
+        for counts in result.counts.values():
+            numbers += [counts.faults, counts.decisions, counts.seconds]
         if not all(isinstance(number, int | float) and number >= 0 for number in numbers):
             raise self._damaged(f"a number is missing in the unit at block {unit.first}")
 

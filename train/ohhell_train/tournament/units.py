@@ -39,7 +39,7 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Counts:
     """The counts of an entrant's decisions in a unit; see ``Entrant``."""
 
     faults: int
@@ -54,27 +54,27 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Part:
+class UnitResult:
     """The result of a unit."""
 
     blocks: Blocks
-    asked: Mapping[int, Asked]
-    """Counts by the entrant's place, for all entrants at these tables."""
+    counts: Mapping[int, Counts]
+    """By the entrant's place, for all entrants at these tables."""
     inside: Inside
     seconds: float
     """Seconds of play."""
 
 
 @dataclass
-class Room:
-    """Everything needed to play units: deals, line-ups, entrants."""
+class Contest:
+    """The entrants and the deals that units are played with."""
 
     deals: Deals
     entrants: list[Entrant]
     lineups: Lineups = dataclasses.field(init=False)
 
     @classmethod
-    def of(cls, config: TournamentConfig) -> Room:
+    def of(cls, config: TournamentConfig) -> Contest:
         """Returns the deals and entrants of a tournament.
 
         Raises:
@@ -88,7 +88,7 @@ class Room:
         names = [entrant.name for entrant in self.entrants]
         self.lineups = Lineups(names, self.deals.rules.players, self.deals.seed)
 
-    def play(self, unit: Unit) -> Part:
+    def play(self, unit: Unit) -> UnitResult:
         """Plays a unit; the entrants' own counts do not change."""
         lineups = self.lineups.of(unit.pairing, unit.first, unit.blocks)
         present = sorted(set(lineups.ravel().tolist()))
@@ -100,7 +100,9 @@ class Room:
         started = time.perf_counter()
         blocks, inside = play_blocks(self.deals, sitting, lineups, unit.first)
         seconds = time.perf_counter() - started
-        return Part(blocks, {place: _asked(sitting[place]) for place in present}, inside, seconds)
+        return UnitResult(
+            blocks, {place: _counts_of(sitting[place]) for place in present}, inside, seconds
+        )
 
     def close(self) -> None:
         """Releases the entrants' resources; they can be asked again."""
@@ -127,17 +129,17 @@ def plan(
     ]
 
 
-def add_up(entrants: Sequence[Entrant], part: Part) -> None:
+def add_up(entrants: Sequence[Entrant], result: UnitResult) -> None:
     """Adds the counts of a unit's decisions to its entrants."""
-    for place, asked in part.asked.items():
+    for place, counts in result.counts.items():
         entrant = entrants[place]
-        entrant.was_disqualified |= disqualifies(asked.faults)
-        entrant.given_up |= asked.was_given_up
-        entrant.faults += asked.faults
-        entrant.first_fault = entrant.first_fault or asked.first_fault
-        entrant.decisions += asked.decisions
-        entrant.seconds += asked.seconds
+        entrant.was_disqualified |= disqualifies(counts.faults)
+        entrant.given_up |= counts.was_given_up
+        entrant.faults += counts.faults
+        entrant.first_fault = entrant.first_fault or counts.first_fault
+        entrant.decisions += counts.decisions
+        entrant.seconds += counts.seconds
 
 
-def _asked(entrant: Entrant) -> Asked:
-    return Asked(entrant.faults, entrant.first_fault, entrant.decisions, entrant.seconds)
+def _counts_of(entrant: Entrant) -> Counts:
+    return Counts(entrant.faults, entrant.first_fault, entrant.decisions, entrant.seconds)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ohhell_train.tournament.analysis.figures import Pairing, by_line, counted, less_others
 from ohhell_train.tournament.design import DRAWN
-from ohhell_train.tournament.units import Asked, Part, Room, Unit
+from ohhell_train.tournament.units import Contest, Counts, Unit, UnitResult
 
 
 class Standing(NamedTuple):
@@ -30,7 +30,7 @@ class Standing(NamedTuple):
 class Failing(NamedTuple):
     """An entrant that makes faults."""
 
-    asked: Asked
+    counts: Counts
     """The counts of its decisions in the first unit with a counted fault."""
     blocks: int
     """Blocks of that unit."""
@@ -42,20 +42,20 @@ class Standings:
     """The sums so far.
 
     Args:
-        room: The tournament.
+        contest: The tournament.
         units: All units to play.
         challenger: The only entrant that counts; None: all do.
     """
 
     def __init__(
         self,
-        room: Room,
+        contest: Contest,
         units: Sequence[Unit],
         challenger: str | None = None,
     ) -> None:
         self.challenger = challenger
-        self._names = [entrant.name for entrant in room.entrants]
-        self._tables = room.deals.rules.players
+        self._names = [entrant.name for entrant in contest.entrants]
+        self._tables = contest.deals.rules.players
         self.total = self._tables * sum(unit.blocks for unit in units)
         """Tables to be played."""
         self.done = 0
@@ -70,19 +70,19 @@ class Standings:
         self.failing: dict[str, Failing] = {}
         """The entrants with faults, by name."""
 
-    def add(self, unit: Unit, part: Part) -> None:
+    def add(self, unit: Unit, result: UnitResult) -> None:
         """Counts a unit."""
-        self._count(unit, part, 1)
-        self.seconds += part.seconds
-        self._pace[unit.pairing] = part.seconds / unit.blocks
-        for place, asked in part.asked.items():
-            if asked.first_fault:
+        self._count(unit, result, 1)
+        self.seconds += result.seconds
+        self._pace[unit.pairing] = result.seconds / unit.blocks
+        for place, counts in result.counts.items():
+            if counts.first_fault:
                 name = self._names[place]
-                self.failing.setdefault(name, Failing(asked, unit.blocks))
+                self.failing.setdefault(name, Failing(counts, unit.blocks))
 
-    def take_back(self, unit: Unit, part: Part) -> None:
+    def take_back(self, unit: Unit, result: UnitResult) -> None:
         """Removes a unit from the counts, because it is played again."""
-        self._count(unit, part, -1)
+        self._count(unit, result, -1)
 
     def give_up(self, places: Iterable[int]) -> None:
         """Records that entrants are not asked any more."""
@@ -108,11 +108,11 @@ class Standings:
             blocks * self._pace.get(pairing, mean) for pairing, blocks in self._blocks_left.items()
         )
 
-    def _count(self, unit: Unit, part: Part, sign: int) -> None:
+    def _count(self, unit: Unit, result: UnitResult, sign: int) -> None:
         self.done += sign * self._tables * unit.blocks
         self._blocks_left[unit.pairing] -= sign * unit.blocks
-        who = counted(part.blocks, unit.challenger != DRAWN)
-        line = less_others(by_line(part.blocks["scores"])).mean(axis=1)[:, : who.shape[1]]
+        who = counted(result.blocks, unit.challenger != DRAWN)
+        line = less_others(by_line(result.blocks["scores"])).mean(axis=1)[:, : who.shape[1]]
         for power in range(3):
             np.add.at(self._sums[:, power], who, sign * line**power)
 

@@ -28,9 +28,9 @@ from ohhell_train.tournament.config import TournamentConfig
 from ohhell_train.tournament.executors import last_asked
 from ohhell_train.tournament.executors.scratch import scratch_folder
 from ohhell_train.tournament.given_up import Agenda
-from ohhell_train.tournament.units import Part, Room, Unit
+from ohhell_train.tournament.units import Contest, Unit, UnitResult
 
-Played = tuple[Unit, Part]
+UnitPlayed = tuple[Unit, UnitResult]
 """A unit and its result."""
 
 _GRACE = 2.0  # seconds that a worker has to end by itself
@@ -65,25 +65,25 @@ class Setup:
         """
         return cls(config.model_copy(update={"entrants": ()}), _pickled(config.entrants))
 
-    def made(self) -> Room:
+    def made(self) -> Contest:
         """Returns deals and entrants."""
         entrants = pickle.loads(self.entrants)
-        return Room.of(self.config.model_copy(update={"entrants": entrants}))
+        return Contest.of(self.config.model_copy(update={"entrants": entrants}))
 
 
-def play_inline(room: Room, units: Agenda | Sequence[Unit]) -> Generator[Played]:
+def play_inline(contest: Contest, units: Agenda | Sequence[Unit]) -> Generator[UnitPlayed]:
     """Plays units one after the other in this process.
 
     Yields:
         Each unit and its result.
     """
     for unit in Agenda.of(units):
-        yield unit, room.play(unit)
+        yield unit, contest.play(unit)
 
 
 def play_in_processes(
     setup: Setup, units: Agenda | Sequence[Unit], workers: int
-) -> Generator[Played]:
+) -> Generator[UnitPlayed]:
     """Plays units in worker processes, each with one thread.
 
     Args:
@@ -132,7 +132,7 @@ class _Worker:
         with contextlib.suppress(OSError):  # it died, which its answer will show
             self.pipe.send(unit)
 
-    def answer(self) -> Played:
+    def answer(self) -> UnitPlayed:
         try:
             answer = self.pipe.recv()
         except (EOFError, OSError):
@@ -171,7 +171,7 @@ def blamed(note: Path) -> str:
     return f" while entrant {shown_path(name)!r} was asked: it ended the process, or memory ran out"
 
 
-def _share_out(pool: list[_Worker], agenda: Agenda) -> Generator[Played]:
+def _share_out(pool: list[_Worker], agenda: Agenda) -> Generator[UnitPlayed]:
     busy: dict[Any, _Worker] = {}
     idle = list(pool)
     while True:
@@ -202,12 +202,12 @@ def _work(pipe: Connection, setup: Setup, note: str) -> None:
     with contextlib.suppress(EOFError, BrokenPipeError):
         try:
             use_one_thread()
-            room = setup.made()
+            contest = setup.made()
             use_one_thread()
-            with contextlib.closing(room):
+            with contextlib.closing(contest):
                 while True:
                     unit = pipe.recv()
-                    pipe.send((unit, room.play(unit)))
+                    pipe.send((unit, contest.play(unit)))
         except (EOFError, BrokenPipeError):
             raise
         except BaseException as error:

@@ -38,15 +38,15 @@ from ohhell_env.players import NamedPlayer
 from ohhell_train.tournament.design import DRAWN
 from ohhell_train.tournament.executors import last_asked
 from ohhell_train.tournament.executors.processes import (
-    Played,
     Setup,
+    UnitPlayed,
     blamed,
     sendable,
     use_one_thread,
 )
 from ohhell_train.tournament.executors.scratch import scratch_folder
 from ohhell_train.tournament.given_up import Agenda
-from ohhell_train.tournament.units import Room, Unit
+from ohhell_train.tournament.units import Contest, Unit
 
 ATTEMPTS = 3
 """The most workers that a unit may cost, and the most actors lost before one is ready."""
@@ -66,7 +66,7 @@ _LOCALHOST_ONLY = "ENABLE_RAY_CLUSTER"  # Ray's switch; its variable is read onc
 
 def play_on_ray(
     setup: Setup, units: Agenda | Sequence[Unit], workers: int, address: str | None
-) -> Generator[Played]:
+) -> Generator[UnitPlayed]:
     """Plays units in Ray actors, each with one thread.
 
     Args:
@@ -107,7 +107,7 @@ class _Worker:
     """The code of an actor."""
 
     def __init__(self) -> None:
-        self._room: Room | None = None
+        self._contest: Contest | None = None
 
     def start(self, setup: Setup, note: str | None) -> BaseException | None:
         """Creates the entrants; returns an error, because Ray would wrap a raised one."""
@@ -117,22 +117,22 @@ class _Worker:
         try:
             use_one_thread()
             with tempfile.TemporaryDirectory() as folder:
-                self._room = _unpacked(setup, Path(folder)).made()
+                self._contest = _unpacked(setup, Path(folder)).made()
             use_one_thread()
         except BaseException as error:
             return sendable(error)
         return None
 
-    def play(self, unit: Unit) -> Played | BaseException:
-        assert self._room is not None
+    def play(self, unit: Unit) -> UnitPlayed | BaseException:
+        assert self._contest is not None
         try:
-            return unit, self._room.play(unit)
+            return unit, self._contest.play(unit)
         except BaseException as error:
             return sendable(error)
 
     def close(self) -> None:
-        if self._room is not None:
-            self._room.close()
+        if self._contest is not None:
+            self._contest.close()
         end_all()
 
 
@@ -167,7 +167,7 @@ class _Crew:
         self._agenda = Agenda(())
         self._lost: Counter[Unit] = Counter()
 
-    def play(self, agenda: Agenda, workers: int) -> Generator[Played]:
+    def play(self, agenda: Agenda, workers: int) -> Generator[UnitPlayed]:
         """Plays units with at most this many workers; yields what ``play_on_ray`` does."""
         self._agenda = agenda
         for _ in range(workers):
@@ -181,9 +181,9 @@ class _Crew:
             if job is not None:
                 self._employ(job)
             if answer is not None:
-                played, part = answer
+                played, result = answer
                 # Ray's arrays are read-only, and occupy its shared memory
-                yield played, dataclasses.replace(part, blocks=part.blocks.copy())
+                yield played, dataclasses.replace(result, blocks=result.blocks.copy())
 
     def close(self) -> None:
         for job in self._jobs.values():

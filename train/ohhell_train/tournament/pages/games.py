@@ -12,7 +12,7 @@ from ohhell_env.records.replay import check
 from ohhell_env.rules import Rules
 
 
-class Played(NamedTuple):
+class CardPlayed(NamedTuple):
     """A card on the table."""
 
     face: CardFace
@@ -45,7 +45,7 @@ class DealView:
     trump: str
     turned: CardFace | None
     seats: list[SeatView]
-    tricks: list[list[Played | None]]
+    tricks: list[list[CardPlayed | None]]
     """By trick, then by seat."""
     winners: list[int]
 
@@ -97,8 +97,8 @@ def _deal_view(
     )
 
 
-def _trick(plays: list[list[Any]], winner: int, seats: int, pack: Pack) -> list[Played | None]:
-    found: list[Played | None] = [None] * seats
+def _trick(plays: list[list[Any]], winner: int, seats: int, pack: Pack) -> list[CardPlayed | None]:
+    found: list[CardPlayed | None] = [None] * seats
     for place, (seat, card) in enumerate(plays):
-        found[seat] = Played(face(card, pack), place == 0, seat == winner)
+        found[seat] = CardPlayed(face(card, pack), place == 0, seat == winner)
     return found
