@@ -75,12 +75,12 @@ def env(
 
 
 def parallel_env(*_: Any, **__: Any) -> NoReturn:
-    """Raises an error: the seats take turns, so there is no parallel form.
+    """Raises an error: the seats take turns, so there is no parallel environment.
 
     Raises:
         RulesError: Always; the message says what to use instead.
     """
     raise RulesError(
-        "oh_hell_v0 has no parallel form: the seats take turns. For many tables at once, use "
-        "ohhell_env.BatchedOhHell"
+        "oh_hell_v0 has no parallel environment: the seats take turns. For many tables at once, "
+        "use ohhell_env.BatchedOhHell"
     )

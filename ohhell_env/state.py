@@ -41,9 +41,9 @@ SECTION_MEANINGS_OF_STATES: dict[str, str] = {
     "trump": "one of: the suits, no-trump; also before it is revealed",
     "trump_hidden": "1 until the trump is revealed",
     "actor": "1 at the seat to act",
-    "has_bid": "1 for each seat that has bid, also while the bids are secret",
+    "has_bid": "1 for each seat that has bid, even while the bids are secret",
     "bids": "bid of each seat; also 0 if not made yet (see has_bid)",
-    "bid_balance": "bids made minus hand size, also while the bids are secret",
+    "bid_balance": "bids made minus hand size, even while the bids are secret",
 }
 """The meaning of the values of each section. Seats count clockwise from eldest (0)."""
 

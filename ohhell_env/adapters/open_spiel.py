@@ -1,4 +1,4 @@
-"""OpenSpiel: one deal of our game, under any rules, as a game of OpenSpiel.
+"""OpenSpiel: one deal of our game, under any rules, as an OpenSpiel game.
 
 Importing this module registers the game as ``ohhell_env``. Chance deals card by card. Actions are
 our action codes. What a seat knows is our observation, which contains the whole public history of

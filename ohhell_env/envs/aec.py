@@ -1,7 +1,7 @@
 """The PettingZoo environment: one table of Oh Hell whose seats act in turn.
 
-This is the manual of the environment. ``oh_hell_v0.env(...)`` creates it, and
-``oh_hell_v0.raw_env(...)`` creates it without wrappers::
+``oh_hell_v0.env(...)`` creates the environment, and ``oh_hell_v0.raw_env(...)`` creates it without
+wrappers::
 
     from ohhell_env import oh_hell_v0
 
@@ -28,36 +28,37 @@ Observation:
     A dict with "observation", the seat's view as int8 (L,), and "action_mask". The view is relative
     to the observing seat (itself first, then clockwise). It holds everything that the seat may know
     and nothing else. ``ohhell_env.observation.sections(rules)`` lists the sections of the vector,
-    ``docs/observation.md`` explains them, and ``decode(vector, rules)`` returns the view by name.
-    ``observe(agent)`` works for any seat at any time, also after the end. Every returned array
-    belongs to the caller.
+    ``docs/observation.md`` explains them, and ``decode(vector, rules)`` returns the view as named
+    fields. ``observe(agent)`` works for any seat at any time, even after the end of the game. Every
+    returned array belongs to the caller.
 
 State:
     ``state()`` returns full information as int8 (S,), in ``state_space``: all hands, the stock, a
     trump that is decided but not yet public, secret bids, and everything public. It is hidden from
-    agents: no observation or info contains it. Use it for a critic in training. Seats count
-    clockwise from the dealer's left. ``ohhell_env.state`` has ``state_sections`` and
-    ``decode_state`` for it, and ``docs/observation.md`` explains it.
+    agents: no observation or info contains it. Use it for a critic in training. Its seats are
+    numbered clockwise from the dealer's left. To read it, use ``state_sections`` and
+    ``decode_state`` of ``ohhell_env.state``; ``docs/observation.md`` explains it.
 
 Action:
     ``Discrete(61 + largest hand size)``, with the same codes under all rules. A card is its number,
     0 to 59 (``oh_hell_v0.card_action("TH")``), and a bid of b is ``60 + b`` (``bid_action(b)``);
-    ``action_name(a)`` returns the name of an action. NumPy's and torch's integers work too. In the
+    ``action_name(a)`` returns the name of an action. NumPy and torch integers work too. In the
     universal layout the space is ``Discrete(92)``: 87 to 91 are reserved for naming trumps
     (``trump_action("H")``), which no rules use yet.
 
 Action mask:
-    int8 (A,), 1 for each legal action; all 0 for seats that are not to act, and after the end.
+    int8 (A,), 1 for each legal action; all 0 if it is not the seat's turn, and after the end.
     ``infos[agent]["action_mask"]`` holds the same values. An illegal action raises
     ``IllegalActionError`` and leaves the game unchanged. With ``illegal="terminate"`` it ends the
-    game for all, as in PettingZoo's ``TerminateIllegalWrapper``: the offender gets the worst reward
-    that a legal game could have given (``rewards.worst_honest``), and the others get 0. Anything
-    outside the action space (a float, a string, None, a number out of range) raises in either case.
+    game for everyone, as in PettingZoo's ``TerminateIllegalWrapper``: the offender gets the worst
+    reward that a legal game could have given (``rewards.worst_honest``), and the others get 0.
+    Anything outside the action space (a float, a string, None, a number out of range) raises in
+    either case.
 
 Rewards:
-    ``reward="points"``: the points of a deal, for all seats when it ends; over a game they sum to
-    the score. "relative": a seat's points minus the mean of the other seats'. "win": the share of
-    the win, and "settlement": the payment, both when the game ends.
+    ``reward="points"``: the points of a deal, paid to all seats when the deal ends; over a game,
+    they sum to the score. "relative": a seat's points minus the mean of the other seats'. "win":
+    the share of the win. "settlement": the payment. These last two are paid when the game ends.
 
 Episode end:
     After the last card every agent's termination is True. Each agent takes one last turn, which
@@ -69,7 +70,7 @@ Episode end:
 
 Arguments:
     rules            Rules, the name of a variant, or the path of a YAML file
-    players          overrides the number of players of the rules
+    players          overrides the number of players in the rules
     episode          "game" (the whole schedule) or "deal" (one deal, its hand size drawn from the
                      schedule)
     reward           "points", "relative", "win" or "settlement"
@@ -80,11 +81,11 @@ Arguments:
     layout           "default", as small as the rules allow, or "universal", one for all rules
 
 Reset options:
-    ``reset(seed=s)`` restarts the random stream and plays the cards of row 0 of
-    ``BatchedOhHell(seed=s)``; without a seed the stream continues. ``options`` fix the first deal,
-    alone or together: "dealer" (seat), "hand_size", "hands" (the cards of all seats by name or
-    number, equally many each), "turned" (the turned card), "trump" (a suit's letter, if the rules
-    turn no card). Impossible options raise ``RulesError``, and the previous game continues.
+    ``reset(seed=s)`` restarts the random stream and deals the same cards as row 0 of
+    ``BatchedOhHell(seed=s)``; without a seed the stream continues. These ``options`` fix the first
+    deal, in any combination: "dealer" (seat), "hand_size", "hands" (the cards of all seats by name
+    or number, equally many each), "turned" (the turned card), "trump" (a suit's letter, if the
+    rules turn no card). Impossible options raise ``RulesError``, and the previous game continues.
 
 Version history:
     v0: first version.

@@ -57,7 +57,7 @@ class Trump:
     no_trump_deals: Literal["none", "final", "largest"] = "none"
     """Deals without trumps or a turned card: none, the last, or all of the largest size."""
     revealed: Literal["before_bidding", "after_bidding"] = "before_bidding"
-    """When the players learn a trump suit that a card or chance decides."""
+    """When the players learn a trump suit that depends on a card or on chance."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,12 @@ class Bidding:
     """The smallest hand size in which the hook applies."""
     announce: bool = False
     """Whether the scorekeeper announces over, under or even after the bidding. This changes only
-    the rules in words: bids are public, and tables and pictures always show the total."""
+    the printed rules: bids are public, and tables and pictures always show the total."""
 
 
 @dataclass(frozen=True)
 class Play:
-    """What a player must play and may lead. Following suit is always a duty."""
+    """What a player must play and may lead. Following suit is always obligatory."""
 
     first_lead: Literal["eldest", "highest_bidder"] = "eldest"
     """Who leads to the first trick; among several highest bidders, the first in bidding order."""

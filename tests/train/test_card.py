@@ -163,7 +163,7 @@ def test_what_no_run_writes_is_left_out_of_a_card(trained: dict[str, Any]) -> No
     ("player", "expected"),
     [
         ("CannotBegin", "cannot begin under these rules: ZeroDivisionError: no rules for me"),
-        ("Raises", "the player made a fault under oh_hell: RuntimeError: no idea"),
+        ("Raises", "the player committed a fault under oh_hell: RuntimeError: no idea"),
     ],
 )
 def test_a_player_that_fails_is_told_in_a_line_and_has_no_card(

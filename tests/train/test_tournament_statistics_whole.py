@@ -86,7 +86,7 @@ def equals(design: str, often: float | None = None) -> list[Any]:
 
 
 def inside_of(design: str, seeds: range, episode: str) -> Counter[str]:
-    """In how many tournaments of equal players is each of their figures inside the noise?"""
+    """In how many tournaments of equal players is each of their figures within the noise?"""
     inside: Counter[str] = Counter()
     for seed in seeds:
         results = run_tournament(

@@ -131,7 +131,7 @@ class Measuring:
         other = ohhell_agents.make(field, seed=self.seed)
         found = measure(agent, other, rules, self.deals, self.seed, hand_size)
         if found.fault:  # random actions in its place would not measure the player
-            raise OhHellError(f"the player made a fault under {rules.name}: {found.fault}")
+            raise OhHellError(f"the player committed a fault under {rules.name}: {found.fault}")
         return str(found)
 
     def made(self, agent: Agent, rules: Rules, hand_size: int | None) -> str:

@@ -346,7 +346,7 @@ class SearchWorkspace:
         elif not self.searched:
             notes.append(f"bid as {policy} does (bids=search would search)")
         elif state == LOOSE:
-            notes.append("no deal fits all that was played: worlds keep only the numbers of cards")
+            notes.append("no deal fits everything played: worlds keep only the numbers of cards")
         return notes + self._notes_of_search() if self.searched else notes
 
     def _notes_of_search(self) -> list[str]:

@@ -37,12 +37,12 @@ class SearchSettings:
     effort: float = 1.0
     """Multiplies the default number of worlds, if ``worlds`` is None."""
     iterations: int = 200
-    """With "tree": iterations per decision, each in a world of its own."""
+    """With "tree": iterations per decision, each in its own world."""
     ms: float | None = None
     """Milliseconds per decision, instead of a number of worlds or iterations. Decisions then depend
     on the machine."""
     bids: Literal["search", "policy"] = "search"
-    """Whether to search bids like cards, or to make the policy's bids."""
+    """Whether to search bids like cards, or to take the policy's bids."""
     playout: Literal["policy", "heuristic", "random"] = "policy"
     """The player that plays the deals out. A trained policy plays better; the heuristic player
     plays more deals in the same time."""
@@ -50,8 +50,8 @@ class SearchSettings:
     """Own points of the deal, own points less a share of the others', or the share of the win in
     the whole game."""
     spoil: float = 0.25
-    """With "relative": weight of the others' mean points against own points. Higher values risk the
-    own bid sooner to break others."""
+    """With "relative": weight of the others' mean points against own points. At higher values,
+    the player risks its own bid sooner to break others."""
     inference: bool = True
     """Whether the bids made in a world decide how likely it is."""
     chains: int = 4
@@ -59,14 +59,14 @@ class SearchSettings:
     swaps: int = 8
     """Exchanges of cards between one world of a chain and the next."""
     temperature: float = 1.2
-    """How far bids may stray from the best one, in expected points where missing the usual bid by
-    one trick costs 16 points; scaled in proportion elsewhere."""
+    """How far bids may stray from the best one, in expected points under a scoring where missing
+    the usual bid by one trick costs 16 points; scaled in proportion under others."""
     floor: float = 0.02
     """Probability that a seat bids for no reason at all."""
     race: float = 2.0
     """With "flat": an action this many standard errors behind the best is dropped. 0: never."""
     prior: float = 80.0
-    """Where bids are searched for points with "flat": the policy's expectation of a bid counts as
+    """When "flat" searches bids for points: the policy's expectation of a bid counts as
     this many worlds, and bids that it finds hopeless are not tried. 0: all bids are tried, and the
     expectation does not count."""
     card_prior: float | None = None

@@ -1,4 +1,4 @@
-"""All that a seat sees of its deal as bits, for networks that find the relevant parts themselves.
+"""Everything a seat sees of its deal as bits, for networks that find what matters themselves.
 
 Except for the trump all suits are alike, so they have no names here: trumps come first, then the
 led suit, then the others from the longest to the shortest in the seat's own hand. Seats count

@@ -1,4 +1,4 @@
-"""What is certain of a bid in the last tricks, by trying every line of play; compiled.
+"""What is certain about a bid in the last tricks, by trying every line of play; compiled.
 
 Rules of thumb (``cards.py``) overlook how the last cards draw each other: an ace that pulls the
 only king makes the queen good. Where few cards are unseen all lines are tried instead. A line deals

@@ -1,8 +1,8 @@
 """Counterfactual rollouts: every choice of a decision, played out on the true deal.
 
-Given all that a seat has seen, the cards hidden from it are a fair draw. So the result of an action
-on the true deal is an unbiased sample of its value. Worlds drawn without regard to the bids and
-plays would be biased. Compiled.
+Given everything a seat has seen, the cards hidden from it are a fair draw. So the result of an
+action on the true deal is an unbiased sample of its value. Worlds drawn without regard to the bids
+and plays would be biased. Compiled.
 """
 
 # pyright: basic

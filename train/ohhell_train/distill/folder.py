@@ -7,7 +7,7 @@
       versions.json             versions of the libraries that trained it
       games/0.safetensors ...   the teacher's decisions in parts; part 0 is held out
       start/                    the player that the run began as, if any
-      state.safetensors         all that a resumed run needs between two epochs
+      state.safetensors         everything a resumed run needs between two epochs
       epochs/1/ 2/ ...          the player after each epoch
       metrics.csv               one row for each epoch, rewritten from the state
       best/  last/              the player that measured best, and the newest

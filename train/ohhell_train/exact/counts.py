@@ -1,4 +1,4 @@
-"""Counts one-card deals: in how many of those that fit the bids a card wins; compiled.
+"""Counts one-card deals: how many fit the bids, and in how many of these a card wins; compiled.
 
 Each earlier bidder holds any card with the weight of its bid (1 or 0 for players without
 randomness). A sum over all deals of distinct cards to some seats is built card by card: for each

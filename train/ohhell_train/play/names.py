@@ -1,4 +1,4 @@
-"""Names for the seats: those that the user gives, and names of people for all others."""
+"""Names for the seats: those that the user gives, and first names for all others."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class Others:
         return self._players.players[int(self._players.places[distance])]
 
     def close(self) -> None:
-        """Ends the players, programs for instance, also while they think.
+        """Ends the players, programs for instance, even while they think.
 
         Errors of a player at the end are ignored: the game is over.
         """

@@ -7,7 +7,7 @@
       versions.json        versions of the libraries that trained it
       players.json         fingerprints of the trained players it meets, if any
       metrics.csv          one row for each rollout, with progress where it was measured
-      state.safetensors    all that a resumed run needs, replaced in one move
+      state.safetensors    everything a resumed run needs, replaced in one move
       checkpoints/250000/  one player each, named by the decisions so far
       best/  last/         the player that measured best, and the newest
       start/               the player that the run began as, if any

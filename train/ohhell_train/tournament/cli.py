@@ -161,7 +161,7 @@ def _no_empty_folder(folder: Path, was_there: bool) -> Iterator[None]:
 
 
 def fault_line(name: str, failing: Failing) -> str:
-    """Returns the line about an entrant that makes faults, or is given up."""
+    """Returns the line about an entrant that commits faults, or is given up."""
     counts = failing.counts
     if failing.given_up:
         return (
@@ -212,7 +212,7 @@ class _Progress:
             self._name_faulty(standings)
 
     def _name_faulty(self, standings: Standings) -> None:
-        """Reports once each who makes faults and who is given up."""
+        """Reports once each player that commits faults, and each that is given up."""
         for name, failing in standings.failing.items():
             if (name, failing.given_up) in self._named:
                 continue

@@ -70,7 +70,7 @@ class TournamentConfig(Settings):
     players: int | None = Field(default=None, ge=MIN_PLAYERS, le=MAX_PLAYERS)
     """Number of players at a table; null: the variant's usual number."""
     design: Literal["field", "mixed"] = "field"
-    """"field": each player alone against copies of each other player; "mixed": drawn line-ups."""
+    """"field": each player alone against copies of each other player; "mixed": random line-ups."""
     challenger: str | None = None
     """In a field, the only player that sits alone, against copies of each other player; null: every
     player in turn."""
@@ -84,16 +84,16 @@ class TournamentConfig(Settings):
     seed: int = Field(default=5, ge=0, le=MAX_SEED)
     """Seed of the deals and all random choices."""
     stop: Annotated[float, Field(ge=0, le=1e6)] | None = None
-    """Stop once every two players are known to differ, or to differ by no more than this many
+    """Stop once any two players are known either to differ, or to differ by no more than this many
     points; null: play all deals."""
     anchor: str | None = None
-    """The player at the zero of the ratings; null: the one called random, if any."""
+    """The player whose rating is zero; null: the one called random, if any."""
     unit: Annotated[int, Field(ge=1, le=MOST_BLOCKS)] | None = None
     """Blocks played and stored at a time; null: 256, or 16 with slow players (search, programs)."""
     workers: int = Field(default=1, ge=1, le=1000)
     """Number of processes that play."""
     executor: Literal["inline", "processes", "ray"] | None = None
-    """Where the tables are played; null: in this process, or in processes with several workers."""
+    """Where the tables are played; null: in this process, or in several with more workers."""
     address: str | None = None
     """Address of a Ray cluster (auto, host:port or ray://host:port); null: one on this machine."""
     out: Annotated[Path, BeforeValidator(_not_empty)] = Path("results")

@@ -1,7 +1,7 @@
 """Entrants of a tournament: a name, the player behind it, and how it is asked.
 
 Players are asked about many tables at once. A player that raises an exception or answers with an
-illegal action makes a fault: a random legal move replaces its answer, and the tournament goes on.
+illegal action commits a fault: a random legal move replaces its answer, and the tournament goes on.
 After ``FAULT_LIMIT`` faults in one unit of work it is disqualified there: it is not asked again in
 that unit, and every move made in its place is another fault. A player with only one legal action is
 not asked.
@@ -104,7 +104,7 @@ class Entrant:
 
     @property
     def disqualified(self) -> bool:
-        """Whether it has made too many faults to be asked again."""
+        """Whether it has committed too many faults to be asked again."""
         return self.given_up or disqualifies(self.faults)
 
     @property

@@ -5,7 +5,7 @@
     runs/trick_model/
       config.yaml         the settings
       versions.json       versions of the libraries that fitted it
-      state.safetensors   all that a resumed run needs between two rounds
+      state.safetensors   everything a resumed run needs between two rounds
       metrics.csv         one row for each round, rewritten from the state
       trick_model.json    the models after the newest round
       .lock               held by the process that fits, with its number

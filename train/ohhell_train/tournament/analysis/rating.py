@@ -1,4 +1,4 @@
-"""Ratings for many players at a table: OpenSkill's Bradley-Terry, each entrant against each other.
+"""Ratings for many players at a table: OpenSkill's Bradley-Terry, each entrant against every other.
 
 Duplicate deals tie often, and ties decide which model is suitable. Plackett-Luce models who is
 first, then who is first of the rest. If several share first place, each gets a part of the win and

@@ -176,7 +176,7 @@ class Results:
                 yield f"{self.names[one]}|{self.names[other]}", _rounded(pair)
 
     def _comparisons(self) -> list[dict[str, Any]]:
-        """Returns by how much one of every two entrants is better."""
+        """Returns by how much one entrant of every pair is better."""
         values, anytime = self.figures.strength, self.config.stop is not None
         pairs = list(itertools.combinations(self._by_name, 2))
         found = [statistics.compare(values, a, b, anytime) for a, b in pairs]
@@ -216,7 +216,7 @@ class Results:
                 out = " and given up for the rest of the tournament" if row["given_up"] else ""
                 said.append(f"{name} was disqualified{out}: {row['faults']} faults")
             elif row["faults"]:
-                said.append(f"{name} made {row['faults']} faults")
+                said.append(f"{name} committed {row['faults']} faults")
             if self.config.stop is None and _disagree(row):
                 said.append(
                     f"{name}: the bootstrap's interval differs; play more blocks before relying on "
@@ -276,7 +276,7 @@ def _noise(comparison: dict[str, Any], blocks: int, stop: float | None) -> str:
         return f"{text}; they are known to differ by no more than {stop:g}"
     needed = comparison["blocks_needed"]
     return (
-        f"{text} is inside the noise of {blocks:,} blocks; a difference of this size needs about "
+        f"{text} is within the noise of {blocks:,} blocks; a difference of this size needs about "
         f"{needed:,} blocks to be settled"
     )
 

@@ -28,7 +28,7 @@ class Standing(NamedTuple):
 
 
 class Failing(NamedTuple):
-    """An entrant that makes faults."""
+    """An entrant that commits faults."""
 
     counts: Counts
     """The counts of its decisions in the first unit with a counted fault."""

@@ -1,4 +1,4 @@
-"""Runs a command with foreign Python classes in a process that they can safely end.
+"""Runs a command with third-party Python classes in a process that they can safely end.
 
 A foreign player runs in the process that asks it, from its import on. If it calls ``os._exit(0)``,
 the command would end silently with status 0. So the command runs itself again in another process,

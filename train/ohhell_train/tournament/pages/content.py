@@ -136,7 +136,7 @@ def verdict(data: Data) -> str:
     top = {order[0], order[1]}
     if any({each["better"], each["worse"]} == top for each in close):
         said += f"; it is not settled whether it is better than {short[order[1]]}"
-    return f"{said}. {noise} inside the noise."
+    return f"{said}. {noise} within the noise."
 
 
 def _all_settled(total: int) -> str:
@@ -234,7 +234,7 @@ def _percent_half(ci95: Sequence[float] | None) -> str:
 
 
 def matrix(data: Data) -> ReportTable:
-    """Returns the differences of every two entrants; columns are numbered."""
+    """Returns the differences between every pair of entrants; columns are numbered."""
     order, short = ranking(data), labels(data["entrants"])
     over = "less the column's, at tables with both"
     if data["design"] == "field":
@@ -250,7 +250,7 @@ def matrix(data: Data) -> ReportTable:
     ]
     caption = (
         f"{_points(data).capitalize()} of the row's entrant, {over}; ± is half a 95\u00a0% "
-        "interval. In brackets: inside the noise"
+        "interval. In brackets: within the noise"
     )
     return ReportTable(caption, [Column("Entrant", text=True), *heads], rows, kind="matrix")
 
@@ -262,13 +262,13 @@ def _met(data: Data, one: str, other: str, largest: float) -> Cell:
     ci95, value = pair["ci95"], pair["difference"]
     text = f"{value:+.2f}{half(ci95)}"
     if ci95 is None or ci95[0] <= 0.0 <= ci95[1]:
-        return Cell(f"({text})", "noise", "inside the noise")
+        return Cell(f"({text})", "noise", "within the noise")
     size = min(_SHADES, 1 + int(_SHADES * abs(value) / (largest or 1.0)))
     return Cell(text, f"{'ahead' if value > 0.0 else 'behind'}-{size}")
 
 
 def comparisons(data: Data) -> ReportTable:
-    """Returns the comparison of every two entrants, neighbours in the standings first."""
+    """Returns the comparison of every pair of entrants, neighbours in the standings first."""
     short = labels(data["entrants"])
     place = {name: number for number, name in enumerate(ranking(data))}
 
@@ -286,7 +286,8 @@ def comparisons(data: Data) -> ReportTable:
         Column("Verdict", text=True),
     ]
     return ReportTable(
-        f"Differences of every two entrants in {_points(data)}, neighbours in the standings first",
+        f"Differences between all pairs of entrants in {_points(data)}, neighbours in the "
+        "standings first",
         heads,
         rows,
         kind="comparisons",
@@ -309,7 +310,7 @@ def _compared(each: dict[str, Any], short: dict[str, str]) -> list[Cell]:
 
 def _verdict(each: dict[str, Any]) -> Cell:
     if each["inside_noise"]:
-        return Cell("inside the noise", "noise")
+        return Cell("within the noise", "noise")
     if each["p_holm"] is None or each["p_holm"] >= ERROR:
         return Cell("not settled among this many", "noise")
     return Cell("settled")
@@ -425,7 +426,7 @@ def how_to_read(data: Data) -> list[tuple[str, str]]:
         ),
         ("95\u00a0% interval", _interval_words(data)),
         (
-            "Inside the noise",
+            "Within the noise",
             "The interval contains zero, so these blocks do not show which of the two is better. "
             "“Blocks needed” estimates how many blocks would settle a difference of the size seen, "
             "if that is its true size.",
