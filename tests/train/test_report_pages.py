@@ -226,7 +226,7 @@ def test_matrix_and_comparisons_mute_what_is_inside_the_noise(hostile: Results) 
     assert kinds["noise"] >= 1
     assert kinds["ahead"] == kinds["behind"] == 2
     verdicts = sorted(row[-1].text for row in comparisons(data).rows)
-    assert verdicts == ["within the noise", "settled", "settled"]
+    assert verdicts == ["settled", "settled", "within the noise"]
     page = Page(page_of(hostile, samples=False))
     assert any("within the noise of 40 blocks" in word for word in page.words)
 
@@ -237,7 +237,7 @@ def test_verdict_heeds_the_number_of_comparisons(hostile: Results) -> None:
     data["comparisons"][1] |= {"inside_noise": False, "p_holm": 0.01}
     data["comparisons"][2] |= {"inside_noise": True, "p_holm": 1.0}
     verdicts = sorted(row[-1].text for row in comparisons(data).rows)
-    assert verdicts == ["within the noise", "not settled among this many", "settled"]
+    assert verdicts == ["not settled among this many", "settled", "within the noise"]
 
 
 def test_a_disqualified_winner_is_named_as_such_at_once(hostile: Results) -> None:
